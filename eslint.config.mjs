@@ -6,9 +6,13 @@ import parser from '@typescript-eslint/parser';
 import react from 'eslint-plugin-react';
 import hooks from 'eslint-plugin-react-hooks';
 
+import jupyterlab from './eslint.jupyterlab.mjs';
+
 /** Folders of src/, each of which imports from those before it only: so there is no cycle, lazy ones included. */
 const LAYERS = [
+  'jupyterlab',
   'request',
+  'preferences',
   'metrics',
   'verdicts',
   'advice',
@@ -28,6 +32,22 @@ const LAYERS = [
 
 /** Lines of the longest function: a longer one has parts with a job, and a name, of their own. */
 const MOST_LINES = 120;
+
+/** Rules on components, beside those on the order of hooks. */
+const HOOKS = [
+  'static-components',
+  'use-memo',
+  'void-use-memo',
+  'preserve-manual-memoization',
+  'globals',
+  'refs',
+  'purity',
+  'error-boundaries',
+  'set-state-in-render',
+  'unsupported-syntax',
+  'config',
+  'gating'
+];
 
 const UNLAYERED = ['api', 'testing'];
 const unknown = readdirSync('src', { withFileTypes: true })
@@ -75,6 +95,7 @@ export default [
       ...react.configs.recommended.rules,
       'react-hooks/rules-of-hooks': 'error',
       'react-hooks/exhaustive-deps': 'error',
+      ...Object.fromEntries(HOOKS.map(rule => [`react-hooks/${rule}`, 'error'])),
       ...jupyter.configs.recommended[0].rules,
       '@typescript-eslint/naming-convention': [
         'error',
@@ -99,6 +120,12 @@ export default [
         { max: MOST_LINES, skipBlankLines: true, skipComments: true }
       ]
     }
+  },
+  {
+    files: ['src/**/*.{ts,tsx}'],
+    ignores: ['src/jupyterlab/**', 'src/testing/**', 'src/**/*.spec.{ts,tsx}'],
+    plugins: { jupyterlab },
+    rules: { 'jupyterlab/reach': 'error' }
   },
   ...layers
 ];

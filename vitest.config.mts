@@ -6,9 +6,9 @@ const specs = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter(path => /\.spec\.tsx?$/.test(path))
   .map(path => `src/${path}`);
 
-/** Specs that replace modules, which others would meet, too; JupyterLab's are loaded for each of them anew. */
+/** Specs that replace modules, which others would meet, too, or say that they are alone; JupyterLab's modules are loaded for each of them anew. */
 const alone = specs.filter(path =>
-  /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(path, 'utf8'))
+  /\bvi\.(mock|doMock|resetModules)\(|^\/\/ alone: /m.test(readFileSync(path, 'utf8'))
 );
 
 export default defineConfig({

@@ -7,6 +7,7 @@ DtrainError                      code, message, hint, details
 │   ├── BadSize                  zero ranks, or more than the machine or the profile offers
 │   ├── BadCell                  a cell that can't run anywhere: a syntax error, nothing to run
 │   ├── BadNotebook              a notebook that can't become a job: details carry the findings
+│   ├── BadValue                 a value that a rank's function can't take; a ValueError and TypeError, too
 │   └── UnusedParameters         a DDP model's loss has left parameters out; a RuntimeError, as torch's own
 ├── NotFound                     a cluster, profile or rank that doesn't exist             (HTTP 404)
 ├── Conflict                     a name in use, a world in the wrong state                 (HTTP 409)
@@ -64,8 +65,8 @@ class DtrainError(Exception):
     def others(self) -> list[str]:
         """What else is wrong with the same request (`details`: `also`), a line each."""
         return [
-            f"{'Warning' if found.get('severity') == 'warning' else 'Also'}: {_located(found)}"
-            for found in self.details.get("also", ())
+            f"{'Warning' if finding.get('severity') == 'warning' else 'Also'}: {_located(finding)}"
+            for finding in self.details.get("also", ())
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,8 +117,8 @@ class BadCell(BadRequest):
         place, *rows = self.details.get("place") or [""]
         if not place:
             return super()._render_traceback_()
-        name, _, what = self.message.partition(": ")
-        return [f"\x1b[36m{place}\x1b[39m", *rows, f"\x1b[31m{name}\x1b[39m: {what}", self.hint]
+        name, _, text = self.message.partition(": ")
+        return [f"\x1b[36m{place}\x1b[39m", *rows, f"\x1b[31m{name}\x1b[39m: {text}", self.hint]
 
 
 class BadNotebook(BadRequest):
@@ -134,7 +135,7 @@ class BadNotebook(BadRequest):
 
     def _problems(self) -> list[str]:
         """Return the findings, a line each: the message names only some of them, and the hint one fix."""
-        first, *others = [_located(found) for found in self.details.get("findings", ())] or [""]
+        first, *others = [_located(finding) for finding in self.details.get("findings", ())] or [""]
         if first.startswith("cell ["):  # others may begin with a variable's name, whose case matters
             first = f"C{first[1:]}"
         return [first, *(f"Also: {text}" for text in others)] if first else []
@@ -144,6 +145,12 @@ class UnusedParameters(BadRequest, RuntimeError):
     """Parameters of a DDP model that got no gradient; a RuntimeError, as torch's own error about it is."""
 
     default_code = "unused_parameters"
+
+
+class BadValue(BadRequest, ValueError, TypeError):
+    """An argument of a function that users call in a rank; Python's own errors of values, too."""
+
+    default_code = "bad_value"
 
 
 class NotFound(DtrainError):
@@ -212,10 +219,10 @@ class PeerFailed(DtrainError):
     default_code = "peer_failed"
 
 
-def _located(found: Mapping[str, Any]) -> str:
+def _located(finding: Mapping[str, Any]) -> str:
     """Return a finding of a job's check in one line: place, message and fix."""
-    place = f"cell {found['cell']}, line {found['line']}: " if found.get("cell") else ""
-    return f"{place}{found['message']} {found.get('fix', '')}".rstrip()
+    place = f"cell {finding['cell']}, line {finding['line']}: " if finding.get("cell") else ""
+    return f"{place}{finding['message']} {finding.get('fix', '')}".rstrip()
 
 
 ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
@@ -223,7 +230,7 @@ ERRORS_BY_CODE: dict[str, type[DtrainError]] = {
     for kind in (
         BadRequest, BadRankSet, BadProfile, BadSize, BadCell, BadNotebook, NotFound, Conflict, Forbidden,
         EnvironmentUnfit, Unreachable, SignInNeeded, StartFailed, FirstRankFailed, WireMismatch,
-        CellFailed, PeerFailed, UnusedParameters,
+        CellFailed, PeerFailed, BadValue, UnusedParameters,
     )
 }  # fmt: skip
 

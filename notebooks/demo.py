@@ -16,7 +16,7 @@ from nbclient.exceptions import CellExecutionError
 
 import dtrain_lab as dt
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.text.units import UNSTEADY, share_as_known
+from dtrain_lab.text.units import UNSTEADY, precise_share
 from dtrain_lab.wire.jobs.job import Job
 
 HERE = Path(__file__).parent
@@ -93,7 +93,7 @@ def main() -> int:
 
 def estimated(share: float, error: float | None) -> str:
     """The share of communication in words, as the panel has it."""
-    said = share_as_known(share, error or 0.0)
+    said = precise_share(share, error or 0.0)
     return said if said == UNSTEADY else f"{said} of a step (an estimate)"
 
 
@@ -109,12 +109,12 @@ def submit() -> int:
     )
     seen: set[str] = set()
 
-    def told(info: Job) -> None:
+    def show(info: Job) -> None:
         if info.summary.text not in seen:
             seen.add(info.summary.text)
             print(f"      {info.summary.text}", flush=True)
 
-    state = job.wait(told=told)
+    state = job.wait(on_change=show)
     for line in job.logs(ranks=0).splitlines():
         print(f"      {line}")
     if state != "succeeded":

@@ -1,3 +1,5 @@
+import { CommandRegistry } from '@lumino/commands';
+
 /** Ids of all commands. */
 export namespace CommandIDs {
   export const showPanel = 'dtrain-lab:show-panel';
@@ -46,4 +48,16 @@ export namespace CommandIDs {
   export const copyReport = 'dtrain-lab:copy-report';
   export const ignoreVerdict = 'dtrain-lab:ignore-verdict';
   export const showIgnored = 'dtrain-lab:show-ignored';
+}
+
+/** Show the panel, in a front end that has it. */
+export async function showPanel(commands: CommandRegistry): Promise<void> {
+  if (commands.hasCommand(CommandIDs.showPanel)) {
+    await commands.execute(CommandIDs.showPanel, { stay: true });
+  }
+}
+
+/** Whether this argument of a command names something. */
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '';
 }

@@ -2,17 +2,19 @@ import {
   actionsPlugin,
   advicePlugin,
   clustersPlugin,
-  preferencesPlugin,
   selectionPlugin,
   sitePlugin
 } from './cluster/plugin';
+import { commandsPlugin } from './cluster/commands/plugin';
+import { noticesPlugin } from './cluster/noticesPlugin';
 import { debugPlugin } from './debug/plugin';
 import { verdictMarksPlugin } from './debug/marks/verdictsPlugin';
-import { jobsPlugin } from './job/plugin';
+import { jobRequestsPlugin, jobsPlugin } from './job/plugin';
 import { notebookPlugin } from './notebook/plugin';
 import { pickerPlugin } from './notebook/picker';
 import { outputPlugin } from './output/plugin';
-import { locationsPlugin } from './locations/plugin';
+import { kernelRecordsPlugin, locationsPlugin } from './locations/plugin';
+import { preferencesPlugin } from './preferences/plugin';
 import { ranksPlugin } from './ranks/plugin';
 import { panelPlugin } from './sidebar/plugin';
 import { stacksPlugin } from './stacks/plugin';
@@ -22,10 +24,13 @@ import { sweepsPlugin } from './sweeps/plugin';
 export default [
   preferencesPlugin,
   sitePlugin,
+  kernelRecordsPlugin,
   clustersPlugin,
   selectionPlugin,
   advicePlugin,
   actionsPlugin,
+  commandsPlugin,
+  noticesPlugin,
   panelPlugin,
   notebookPlugin,
   pickerPlugin,
@@ -34,6 +39,7 @@ export default [
   locationsPlugin,
   verdictMarksPlugin,
   stacksPlugin,
+  jobRequestsPlugin,
   sweepsPlugin,
   jobsPlugin,
   debugPlugin,

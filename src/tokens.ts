@@ -1,47 +1,21 @@
 import { Token } from '@lumino/coreutils';
+import { IDisposable } from '@lumino/disposable';
 import { ISignal } from '@lumino/signaling';
 
-import { components } from './api/types';
+import type {
+  CellRecord,
+  Cluster,
+  Diagnosis,
+  Job,
+  Output,
+  Profile,
+  Site,
+  StartRequest,
+  Tried,
+  Verdict
+} from './api/schemas';
 
-type Schemas = components['schemas'];
-
-export type Cluster = Schemas['Cluster'];
-export type Rank = Schemas['Rank'];
-export type Node = Schemas['Node'];
-export type Advice = Schemas['Advice'];
-export type Metrics = Schemas['Metrics'];
-export type Last = Schemas['Last'];
-export type Verdict = Schemas['Verdict'];
-export type HangPosition = Schemas['HangPosition'];
-export type Stack = Schemas['Stack'];
-export type StackFrame = Schemas['StackFrame'];
-export type Site = Schemas['Site'];
-export type Profile = Schemas['Listed'];
-export type StartRequest = Schemas['Request'];
-export type ApiError = Schemas['Error'];
-export type Frame = Schemas['LiveFrame'];
-export type CellKind = Schemas['CellRecord']['kind'];
-export type CellRecord = Schemas['CellRecord'];
-export type Job = Schemas['Job'];
-export type JobPlan = Schemas['JobPlan'];
-export type JobRequest = Schemas['JobRequest'];
-export type JobMetrics = Schemas['JobMetrics'];
-export type Diagnosis = Schemas['Diagnosis'];
-export type Tried = Schemas['Tried'];
-export type Output = Schemas['Output'];
-export type KernelUse = Schemas['KernelUse'];
-export type Lost = Schemas['Lost'];
-export type Point = Schemas['Point'];
-export type LogPiece = Schemas['LogPiece'];
-export type LogLine = Schemas['Log'];
-export type Finding = Schemas['Finding'];
-export type Holder = Schemas['Holder'];
-export type Slots = Schemas['Slots'];
-export type Sweep = Schemas['Sweep'];
-export type SweepPlan = Schemas['SweepPlan'];
-export type UnreadableSweep = Schemas['UnreadableSweep'];
-export type Trial = Schemas['Trial'];
-export type SweepRequest = Schemas['SweepRequest'];
+export * from './api/schemas';
 
 /** State of the connection to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
@@ -85,16 +59,17 @@ export interface IPoint {
 export interface IPreferenceValues {
   updatesPerSecond: number;
   notifyTrouble: boolean;
+  /** Whether the start and the end of jobs are notified. */
+  notifyJobs: boolean;
   notifyCells: boolean;
   /** Seconds; the end of a shorter cell is not notified. */
   notifyCellsAfter: number;
 }
 
-/** The user's settings. */
+/** The user's settings: their defaults until JupyterLab has read them. */
 export interface IPreferences {
+  readonly changed: ISignal<IPreferences, void>;
   readonly values: IPreferenceValues;
-  /** Change some of them, at once. */
-  configure(values: Partial<IPreferenceValues>): void;
 }
 
 export const IPreferences = new Token<IPreferences>(
@@ -113,6 +88,8 @@ export interface ISite {
   setProfiles(profiles: readonly Profile[]): void;
   /** Ask the server, again if it has answered before. */
   load(): Promise<void>;
+  /** Read the profiles again: their files may have been edited elsewhere. One request at a time. */
+  readProfiles(): Promise<void>;
 }
 
 export const ISite = new Token<ISite>(
@@ -145,29 +122,37 @@ export interface IIgnoredVerdicts {
 /** The last state of clusters that have ended, by id: its values say who has stopped one, and when. */
 export type Endings = Readonly<Record<string, Cluster['summary']>>;
 
-/** All clusters and jobs of this user, live while somebody looks. */
+/** All clusters and jobs of this user, live while there are any, or somebody watches. */
 export interface ILiveState extends IConnection, IIgnoredVerdicts {
   /** Emitted at each change, at most a few times a second. */
   readonly changed: ISignal<ILiveState, void>;
+  /** Time of the last change, ms: what is shown is of that time. */
+  readonly at: number;
   /** Those that run or start; without verdicts that the user ignores. */
   readonly clusters: readonly Cluster[];
   /** Show a cluster that was just requested before the next frame. */
   add(cluster: Cluster): void;
   readonly endings: Endings;
+  /** Clusters that ended by themselves while no page was open, in their last states, oldest first. */
+  readonly untold: readonly Cluster[];
   /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
   readonly jobs: readonly Job[];
   /** Recent metrics of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   /**
-   * Frames are requested only while there are viewers: a viewer registers when it becomes visible, and
-   * unregisters when hidden.
+   * Request frames until what is returned is disposed of. A view does so while it is visible; the model itself
+   * does so while there is a cluster, or a job that has not ended.
    */
-  setVisible(visible: boolean, viewer: string): void;
+  watch(): IDisposable;
+  /** Ask the server now whether there is a cluster or a job, such as after code that may have started one. */
+  look(): void;
+  /** Whether the server has said which clusters and jobs there are. */
+  readonly isKnown: boolean;
 }
 
 export const ILiveState = new Token<ILiveState>(
   'dtrain-lab:ILiveState',
-  'All clusters and jobs of this user, live while somebody looks.'
+  'All clusters and jobs of this user, live while there are any, or somebody watches.'
 );
 
 /** What the user has done with advice. */
@@ -180,6 +165,15 @@ export interface IAdviceState {
   /** Whether a change that advice suggests was applied to its cell, and is still there. */
   isKept(id: string, diff: string): boolean;
   keep(id: string, diff: string, kept: boolean): void;
+  /** The advice on a cluster that was tried last from this page; null after another diagnosis. */
+  lastTried(id: string): ITriedAt | null;
+  setTried(id: string, tried: ITriedAt | null): void;
+}
+
+/** Advice that the user has tried, and its place among the others when *Try it* was clicked. */
+export interface ITriedAt {
+  advice: string;
+  at: number;
 }
 
 export const IAdviceState = new Token<IAdviceState>(
@@ -203,7 +197,10 @@ export interface ICurrentNotebook {
 
 /** Selection that all views share: a cluster, one of its ranks, and the current notebook. */
 export interface ISelection {
-  /** Emitted when the selection changes, not with each frame. */
+  /**
+   * Emitted when the selection changes, also by a frame: views may hear of a frame before the selection does.
+   * Not emitted with frames that leave it as it is.
+   */
   readonly changed: ISignal<ISelection, void>;
   /** The cluster that the panel shows; it may have ended. */
   readonly cluster: Cluster | null;
@@ -258,31 +255,5 @@ export const IClusterActions = new Token<IClusterActions>(
   'What can be done with clusters of this user.'
 );
 
-/** Request for a sweep; defaults may be omitted. */
-export type WantedSweep = Partial<SweepRequest> &
-  Pick<SweepRequest, 'notebook' | 'space' | 'objective'>;
-
-/** Sweeps of this user, as the server answers for them. */
-export interface ISweeps {
-  /** Newest first. */
-  all(): Promise<Sweep[]>;
-  /** Those whose records can't be read: another version wrote them, or they are damaged. */
-  unreadable(): Promise<UnreadableSweep[]>;
-  get(id: string): Promise<Sweep>;
-  /** Plan a sweep without starting it. `ask`: also ask the scheduler. */
-  plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan>;
-  begin(wanted: WantedSweep): Promise<Sweep>;
-  /** End its trials; their checkpoints are kept. */
-  stop(id: string): Promise<Sweep>;
-  /** Resume stopped trials from their checkpoints, or from the beginning without one; start the others. */
-  resume(id: string): Promise<Sweep>;
-  /** Remove it, and the jobs of its trials with their folders and checkpoints. */
-  remove(id: string): Promise<Sweep>;
-  /** A sweep was removed. */
-  readonly removed: ISignal<ISweeps, string>;
-}
-
-export const ISweeps = new Token<ISweeps>(
-  'dtrain-lab:ISweeps',
-  'Sweeps of this user, as the server answers for them.'
-);
+export * from './jobTokens';
+export * from './recordTokens';

@@ -132,6 +132,20 @@ class Hosts:
         """Name of a host's interface on the bridge."""
         return ("eth0", "ens3", "enp1s0", "eno4")[self.names.index(name) % 4]
 
+    @contextmanager
+    def second_network(self) -> Iterator[dict[str, str]]:
+        """A cable between the first two hosts, which ranks prefer to the bridge; yields its end on each."""
+        ends = dict(zip(self.names, ("ib0", "ibs1"), strict=False))
+        (first, second), (here, there) = map(self.namespace, ends), ends.values()
+        run("ip", "-n", first, "link", "add", here, "type", "veth", "peer", "name", there, "netns", second)
+        try:
+            for index, (name, end) in enumerate(ends.items(), start=1):
+                run("ip", "-n", self.namespace(name), "addr", "add", f"192.168.77.{index}/24", "dev", end)
+                run("ip", "-n", self.namespace(name), "link", "set", end, "up")
+            yield ends
+        finally:
+            run("ip", "-n", first, "link", "del", here)
+
     def inside(self, name: str, *command: str) -> list[str]:
         """A command as it runs on a host."""
         here, slots = self.root / name, slots_folder()

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks.measure import Row, emit
 from tests.ui.conftest import open_notebook
 from tests.ui.lab import CHROMIUM_FLAGS, chromium, run_lab
-from tests.ui.panel.test_panel import run_cell
+from tests.ui.panel.cells import run_cell
 
 SECONDS = float(os.environ.get("BENCH_SOAK_HOURS", "0.05")) * 3600
 STEP_S = float(os.environ.get("BENCH_SOAK_STEP_S", "0.1"))

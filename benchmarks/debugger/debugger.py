@@ -169,7 +169,7 @@ def _ms(seconds: float | None) -> str:
 
 def ipykernel_step() -> float:
     """Seconds of `next` in ipykernel's own debugger on one process: what a person has today."""
-    from tests.integration.debugger.test_jupyterlab_requests import Debugged
+    from tests.integration.debugger.debugged import Debugged
 
     code = "def f(n):\n    for i in range(n):\n        x = i\n        y = x + i\n    return y\nf(100)"
     notebook = Debugged()

@@ -11,8 +11,9 @@ from playwright.sync_api import sync_playwright
 
 from tests.ui.conftest import open_notebook
 from tests.ui.lab import CHROMIUM_FLAGS, chromium, run_lab
-from tests.ui.notebook.test_debugger import START, stack, toggle_breakpoint
-from tests.ui.panel.test_panel import run_cell
+from tests.ui.notebook.debugging import stack, toggle_breakpoint
+from tests.ui.notebook.test_debugger import START
+from tests.ui.panel.cells import run_cell
 
 CELL = """%%distributed
 mine = f"value of {rank}"

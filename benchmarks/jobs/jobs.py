@@ -218,6 +218,7 @@ def ssh(root: Path) -> list[Row]:
         accepted.append(seconds)
         until(lambda job=job: "begins" in job.logs())
         ends.append(cancelled(job))
+        job.wait()  # its hosts are gone when the list is measured
     return [
         Row("job: submit → accepted, SSH", f"{middle(accepted):.2f} s", "–", middle(accepted), 0.5),
         Row("job: cancel → no process, SSH", f"{middle(ends):.1f} s", "–", middle(ends), 10),

@@ -18,7 +18,7 @@ from tests.ui.lab import CHROMIUM_FLAGS, Lab, chromium, run_lab
 from tests.waiting import wait_until
 
 JOBS = 1000
-OPENED = 7
+FIRST, AGAIN = 5, 7
 LINES = 100
 PRINTS = f"""import time
 time.sleep(3)
@@ -29,14 +29,20 @@ for i in range({LINES}):
 DRAW = """async () => {
   const all = () => Number(/\\d+/.exec(
     document.querySelector('.jp-DtrainUi-chips button')?.textContent ?? '0')?.[0]);
-  const drawn = () => all() >= COUNT
-    && document.querySelectorAll('.jp-DtrainJob-table tr[data-job]').length >= 100;
+  const inView = () => {
+    const last = [...document.querySelectorAll('.jp-DtrainJob-table tr[data-job]')].pop();
+    return last?.getBoundingClientRect().bottom >= innerHeight;
+  };
+  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
   const began = performance.now();
   await window.jupyterapp.commands.execute('dtrain-lab:show-jobs');
-  while (!drawn()) await new Promise(resolve => requestAnimationFrame(resolve));
-  await new Promise(resolve => requestAnimationFrame(resolve));
-  return performance.now() - began;
+  while (!inView()) await frame();
+  await frame();
+  const drawn = performance.now() - began;
+  while (all() < COUNT) await frame();
+  return [drawn, performance.now() - began];
 }""".replace("COUNT", str(JOBS))
+"""Opens the list: milliseconds until the rows in view are drawn, and until all jobs are counted in it."""
 WATCH = """() => {
   window.lineDelays = [];
   const seen = new Set();
@@ -62,13 +68,13 @@ def in_the_browser() -> list[Row]:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
         try:
             late = _line_delays(browser.new_page(), lab)
-            drawn = _list_drawn(browser.new_page(), lab)
+            first, counted, again = _list_drawn(browser, lab)
         finally:
             browser.close()
     return [
-        Row(
-            f"job: {JOBS:,} jobs in the list, drawn in the browser", f"{drawn * 1e3:.0f} ms", "–", drawn, 0.1
-        ),
+        Row(f"job: list of {JOBS:,} jobs opened, rows in view", f"{first * 1e3:.0f} ms", "–", first, 0.1),
+        Row("job: the same, all jobs counted", f"{counted * 1e3:.0f} ms", "–", None, None),
+        Row("job: the same list opened again", f"{again * 1e3:.0f} ms", "–", again, 0.1),
         Row("job: line printed → in the page, p95", f"{late * 1e3:.0f} ms", "–", late, 0.3),
     ]
 
@@ -92,7 +98,8 @@ def _line_delays(page: Any, lab: Lab) -> float:
     return float(delays[int(0.95 * len(delays)) - 1])
 
 
-def _list_drawn(page: Any, lab: Lab) -> float:
+def _list_drawn(browser: Any, lab: Lab) -> tuple[float, float, float]:
+    """Seconds until the list's rows are drawn: those in view, all counted, and once it was open before."""
     job = _submit(lab, "small", "print('small')")
     wait_until(lambda: lab.request("GET", f"jobs/{job['id']}")["state"] == "succeeded", 60, "the job")
     store = JobIndex(Path(lab.environment["JUPYTER_DATA_DIR"]) / "dtrain-lab" / "jobs.sqlite")
@@ -104,9 +111,14 @@ def _list_drawn(page: Any, lab: Lab) -> float:
         store.put(copy)
         assert seen is not None
         store.save_state(copy, replace(seen, id=copy.id, name=copy.name))
-    open_notebook(page, lab, lab.notebook("second.ipynb", ["1"]))
-    taken = []
-    for _ in range(OPENED):
-        taken.append(page.evaluate(DRAW))
-        page.evaluate("() => window.jupyterapp.shell.currentWidget.close()")
-    return float(median(taken)) / 1e3
+    first, again = [], []
+    for index in range(FIRST):  # of a page that has never shown it
+        page = browser.new_page()
+        open_notebook(page, lab, lab.notebook(f"second-{index}.ipynb", ["1"]))
+        first.append(page.evaluate(DRAW))
+        for _ in range(AGAIN):
+            page.evaluate("() => window.jupyterapp.shell.currentWidget.close()")
+            again.append(page.evaluate(DRAW)[0])
+        page.close()
+    drawn, counted = (median(taken) / 1e3 for taken in zip(*first, strict=True))
+    return drawn, counted, median(again) / 1e3

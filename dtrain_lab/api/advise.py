@@ -10,7 +10,7 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.errors import BadRequest, NotFound
 
 _current: list[Callable[[], Cluster]] = []
-"""In a notebook's kernel: returns the cluster that the notebook uses, which `dt.advise()` isn't told."""
+"""In a notebook's kernel: returns the cluster that the notebook uses."""
 
 
 def set_current_cluster(current: Callable[[], Cluster]) -> None:
@@ -30,10 +30,10 @@ def advise() -> list[dict[str, Any]]:
     """
     if _current:
         return _current[0]().advise()
-    found = clusters()
-    if not found:
+    running = clusters()
+    if not running:
         raise NotFound("No cluster is running.", "Start one: dt.start(ranks=2)")
-    if len(found) > 1:
-        names = ", ".join(cluster.name for cluster in found)
+    if len(running) > 1:
+        names = ", ".join(cluster.name for cluster in running)
         raise BadRequest(f"Several clusters are running: {names}.", "Ask one of them: cluster.advise()")
-    return found[0].advise()
+    return running[0].advise()

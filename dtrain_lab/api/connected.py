@@ -63,9 +63,9 @@ class ConnectedCluster:
 
     def snapshot(self) -> ClusterInfo:
         """Return the cluster's complete state as a typed value."""
-        found: ClusterInfo = self._portal.call(self.ask(clients.Info()))
-        self._size = found.world.size
-        return found
+        info: ClusterInfo = self._portal.call(self.ask(clients.Info()))
+        self._size = info.world.size
+        return info
 
     async def rank_set(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
         """Parse a set of ranks; None for all. Only in the portal's loop."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from pathlib import Path
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger.state import JobCode
-from dtrain_lab.errors import BadRequest, NotFound
+from dtrain_lab.errors import BadRequest, DtrainError, NotFound
+from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
+from dtrain_lab.wire.kinds import JOB_ENDED
 
 Target = tuple[Connection, JobCode | None]
 JobTarget = tuple[Connection, JobCode]
+END_POLL_S = 2.0
 SAY = 'Name one: dtrain-lab debug --stdio NAME, or "cluster" or "job" in the editor\'s configuration.'
 
 
@@ -42,7 +47,7 @@ async def find(portal: Portal, cluster: str | None, job: str | None) -> Target:
 
 
 async def reach_job(portal: Portal, name: str) -> JobTarget:
-    """Connect to a running job's head. Runs in the portal's loop.
+    """Connect to a running job's head; the connection closes when the job ends. Runs in the portal's loop.
 
     Args:
         portal: The portal of this process.
@@ -56,7 +61,24 @@ async def reach_job(portal: Portal, name: str) -> JobTarget:
     job = await portal.jobs.job(name)
     reader = await portal.jobs.reader(job.id)
     here = str(Path(job.notebook or ".").absolute().parent)
-    return await reader.connect(), JobCode(await reader.cell_names(), (here, reader.code))
+    connection = await reader.connect()
+    supervision.here().start_loop("debug.job", partial(_close_at_end, portal, job.id, connection))
+    return connection, JobCode(await reader.cell_names(), (here, reader.code))
+
+
+async def _close_at_end(portal: Portal, job: str, connection: Connection) -> None:
+    """Close the connection once the job has ended: its head, which may be killed with it, can't say so."""
+    while not connection.closed:
+        await asyncio.sleep(END_POLL_S)
+        try:
+            ended = (await portal.jobs.job(job)).state in JOB_ENDED
+        except NotFound:  # deleted
+            ended = True
+        except DtrainError:  # its host can't be reached; the job may run on
+            continue
+        if ended:
+            connection.has_ended()
+            connection.close()
 
 
 async def _only(portal: Portal) -> str:

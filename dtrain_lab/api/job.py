@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 from dtrain_lab.api import debug, debug_target
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.python_hints import own_methods
+from dtrain_lab.api.submitted import Submitted, own_methods
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
-from dtrain_lab.errors import NotFound
 from dtrain_lab.services.jobs.jobs import OnJobState
-from dtrain_lab.services.sweeps import folder as sweep_folders
+from dtrain_lab.services.jobs.log import CurrentBars
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.wire.jobs.job import JobMetrics
+from dtrain_lab.wire.jobs.log import Log
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.stacks import Stack
 
 
-class Job:
+class Job(Submitted[JobInfo]):
     """A submitted job, which runs independently of this process.
 
     Args:
@@ -29,41 +28,10 @@ class Job:
         info: Last seen state of the job.
     """
 
-    def __init__(self, portal: Portal, info: JobInfo) -> None:
-        self._portal = portal
-        self._last = info
-
-    def __repr__(self) -> str:
-        return f"<Job {self._last.name} {self._last.id}: {self._last.summary.text}>"
-
-    @property
-    def id(self) -> str:
-        """Id of the job."""
-        return self._last.id
-
-    @property
-    def name(self) -> str:
-        """Name of the job."""
-        return self._last.name
-
     @property
     def state(self) -> str:
         """Current state: queued, starting, running, stopping, succeeded, failed, cancelled or lost."""
         return self.snapshot().state
-
-    @property
-    def last_info(self) -> JobInfo:
-        """The state that was last read."""
-        return self._last
-
-    def snapshot(self) -> JobInfo:
-        """Return the job's complete current state as a typed value."""
-        self._last = self._portal.call(self._portal.jobs.job(self.id))
-        return self._last
-
-    def info(self) -> dict[str, Any]:
-        """Return the job's complete current state as a dict, as REST and `--json` report it."""
-        return as_json(self.snapshot())
 
     def logs(self, ranks: rank_sets.Asked = None) -> str:
         """Return all output of the ranks in order of time, each line with its rank.
@@ -76,12 +44,13 @@ class Job:
     async def _lines(self, ranks: rank_sets.Asked) -> list[str]:
         wanted = self._wanted(ranks)
         reader = await self._portal.jobs.reader(self.id)
-        offset, lines = "start", []
+        offset, lines, bars = "start", list[Log](), CurrentBars()
         while True:
             piece = await reader.logs(offset=offset, ranks=wanted)
-            lines += [job_line(line) for line in piece.lines]
+            lines += piece.lines
+            bars.take(piece)
             if piece.offset == offset:
-                return lines
+                return [job_line(line) for line in (*lines, *bars.lines())]
             offset = piece.offset
 
     def _wanted(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
@@ -91,28 +60,11 @@ class Job:
         """Return current metrics and their history."""
         return as_json(self._portal.call(self._metrics()))
 
-    def wait(self, timeout: float | None = None, told: OnJobState | None = None) -> str:
-        """Wait for the job's end.
+    async def _read(self) -> JobInfo:
+        return await self._portal.jobs.job(self.id)
 
-        Args:
-            timeout: Seconds; None for no limit.
-            told: Called with the job's state while it runs.
-
-        Returns:
-            The final state.
-
-        Raises:
-            TimeoutError: The job has not ended in time.
-        """
-        self._last = self._portal.call(self._wait(timeout, told))
-        return self._last.state
-
-    async def _wait(self, timeout: float | None, told: OnJobState | None) -> JobInfo:
-        try:
-            async with asyncio.timeout(timeout):
-                return await self._portal.jobs.wait(self.id, told)
-        except TimeoutError:
-            raise TimeoutError(f"Job {self.id} has not ended in {timeout:g} s.") from None
+    async def _until_ended(self, on_change: OnJobState | None) -> JobInfo:
+        return await self._portal.jobs.wait(self.id, on_change)
 
     def cancel(self) -> None:
         """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end.
@@ -146,8 +98,8 @@ class Job:
 
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
         """Return the current stacks of each rank's threads; printed as a whole, equal stacks are folded."""
-        found = self._portal.call(self._stacks(self._wanted(ranks)))
-        return stacks.StackTexts(found, stacks.waiting(self.snapshot()), stacks.ELSEWHERE)
+        texts = self._portal.call(self._stacks(self._wanted(ranks)))
+        return stacks.StackTexts(texts, stacks.waiting(self.snapshot()), stacks.ELSEWHERE)
 
     async def _stacks(self, ranks: tuple[int, ...] | None) -> list[Stack]:
         return await (await self._portal.jobs.reader(self.id)).stacks(ranks)
@@ -200,10 +152,4 @@ def job(name: str) -> Job:
         NotFound: There is no such job; or it is a sweep, whose command the hint names.
     """
     portal = Portal.get()
-    try:
-        return Job(portal, portal.call(portal.jobs.job(name)))
-    except NotFound as error:
-        if not sweep_folders.is_sweep(name):
-            raise
-        hint = f"Show it: dtrain-lab sweep show {name}"
-        raise NotFound(f'"{name}" is a sweep, not a job.', hint, code=error.code) from None
+    return Job(portal, portal.call(portal.jobs.job(name)))

@@ -71,10 +71,10 @@ def as_dict(advice: Advice) -> dict[str, Any]:
     Args:
         advice: The advice.
     """
-    known = advice if advice.tried is None else advice.tried
-    said = wording.sentences(advice.change, advice.gain, advice.gain_error, advice.tried)
-    vague = wording.is_vague(known.gain, known.gain_error)
-    return {**msgspec.to_builtins(advice), "text": said, "vague": vague}
+    measured = advice if advice.tried is None else advice.tried
+    sentences = wording.sentences(advice.change, advice.gain, advice.gain_error, advice.tried)
+    vague = wording.is_vague(measured.gain, measured.gain_error)
+    return {**msgspec.to_builtins(advice), "text": sentences, "vague": vague}
 
 
 class Measurements(ConnectedCluster):
@@ -135,7 +135,7 @@ class Measurements(ConnectedCluster):
 
         Returns:
             Best first: `id`, `change`, `gain` (predicted throughput over today's: 1.6 is 60 % more),
-            `gain_error`, `vague` (whether the gain is too uncertain to be told by how much), `text` (change
+            `gain_error`, `vague` (whether the gain is too uncertain for a number), `text` (change
             and gain in sentences), `cost`, `diff` (of the cell; empty if its loop is not understood),
             `values`.
             Empty if nothing surely helps, or nothing was measured yet; a notebook shows why then.
@@ -147,9 +147,9 @@ class Measurements(ConnectedCluster):
         return await self._portal.wrap(self._advise())
 
     async def _advise(self) -> list[dict[str, Any]]:
-        found = [as_dict(one) for one in await self.ask(clients.Advise())]
-        info: ClusterInfo | None = None if found else await self.ask(clients.Info())
-        return AdviceList(found, "" if info is None else "\n".join(text.lines((), info)))
+        advice = [as_dict(item) for item in await self.ask(clients.Advise())]
+        info: ClusterInfo | None = None if advice else await self.ask(clients.Info())
+        return AdviceList(advice, "" if info is None else "\n".join(text.lines((), info)))
 
     def forecast(
         self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
@@ -192,9 +192,9 @@ class Measurements(ConnectedCluster):
         except DtrainError:  # the profile was deleted or broken after the cluster's start
             mine = None
         speed = speeds.of(profiles.load(profile)) if profile is not None else mine
-        found = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed, mine))
-        told: dict[str, Any] = msgspec.to_builtins(found)
-        return told
+        forecast = await self.ask(clients.ForecastNodes(nodes, nodes * each, speed, mine))
+        fields: dict[str, Any] = msgspec.to_builtins(forecast)
+        return fields
 
     def try_advice(self, advice: str) -> dict[str, Any]:
         """Measure the gain of advice: steps are run with and without the change, and undone.
@@ -218,5 +218,5 @@ class Measurements(ConnectedCluster):
         return await self._portal.wrap(self._try_advice(advice))
 
     async def _try_advice(self, advice: str) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(await requests.try_advice(self._connection, advice))
-        return found
+        trial: dict[str, Any] = msgspec.to_builtins(await requests.try_advice(self._connection, advice))
+        return trial

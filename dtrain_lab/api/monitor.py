@@ -13,6 +13,7 @@ import ipywidgets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import awake
+from dtrain_lab.metrics.outdated import as_of_now, last_text
 from dtrain_lab.metrics.over_ranks import network_of
 from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import least_share, precise_share
@@ -75,6 +76,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
 
     def show(self, info: ClusterInfo) -> None:
         """Update the view to a state of the cluster."""
+        info = as_of_now(info)
         metrics = info.metrics
         if metrics.samples_per_s is not None:
             self._rates.append(metrics.samples_per_s)
@@ -86,7 +88,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
             share = _share(metrics.comm_overhead, metrics.comm_overhead_error or 0.0, metrics.comm_bound)
         self._metrics.value = (
             f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)}{_batch(info)}"
-            f" · communication {share}{_parts(metrics)}{_network(info)}"
+            f" · communication {share}{_parts(metrics)}{_network(info)}{_last(metrics)}"
         )
         self._table.value = _table(info)
 
@@ -117,17 +119,22 @@ def _parts(metrics: Metrics) -> str:
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
 
 
+def _last(metrics: Metrics) -> str:
+    text = last_text(metrics)
+    return f"<br>{text}" if text else ""
+
+
 def _batch(info: ClusterInfo) -> str:
-    said = advice_text.batch(info.metrics, info.world.size)
-    return f" · {said}" if said else ""
+    sentence = advice_text.batch(info.metrics, info.world.size)
+    return f" · {sentence}" if sentence else ""
 
 
 def _network(info: ClusterInfo) -> str:
     """Return the network traffic between nodes; empty for a single node."""
-    known = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
-    if len({node.address for node in info.nodes}) < 2 or not known:
+    measured = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
+    if len({node.address for node in info.nodes}) < 2 or not measured:
         return ""
-    most, name = max(known)
+    most, name = max(measured)
     return f"<br>network {most / 1e6:.1f} MB/s ({html.escape(name)}, which has most)"
 
 

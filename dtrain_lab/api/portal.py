@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import contextlib
 import os
 import queue
 import threading
-from collections.abc import Coroutine
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from dtrain_lab.api import prompts
 from dtrain_lab.backends.hosts import signin
@@ -33,9 +34,56 @@ class SignInQuestions(NamedTuple):
     answers: concurrent.futures.Future[list[str] | None]
 
 
+class _Call(Generic[T]):
+    """A coroutine that runs in the loop's thread.
+
+    Args:
+        loop: The loop.
+        work: The coroutine.
+        ended: Called in the loop's thread once the coroutine has ended, its clean-up included.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], ended: Callable[[], object]
+    ) -> None:
+        self._loop, self._work, self._ended = loop, work, ended
+        self._task: asyncio.Task[T] | None = None
+        self.result: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self.result.set_running_or_notify_cancel()  # so that only the coroutine's end decides it
+
+    def begin(self) -> None:
+        """Run the coroutine."""
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def cancel(self) -> None:
+        """Cancel the coroutine, which then cleans up."""
+        self._loop.call_soon_threadsafe(self._cancel)
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._work)
+        self._task.add_done_callback(self._over)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        else:  # its caller was interrupted before it had begun it
+            self._work.close()
+            self._ended()
+
+    def _over(self, task: asyncio.Task[T]) -> None:
+        error = concurrent.futures.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            self.result.set_exception(error)
+        else:
+            self.result.set_result(task.result())
+        self._ended()
+
+
 class Portal:
     """The loop, its thread, and this process's worlds. Created on first use, and again after a fork."""
 
+    _usual: LeaseKind = "python"
+    """Kind of a portal that is asked for without one."""
     _instance: Portal | None = None
     _lock = threading.Lock()
 
@@ -65,7 +113,7 @@ class Portal:
     @classmethod
     def get(
         cls,
-        kind: LeaseKind = "python",
+        kind: LeaseKind | None = None,
         *,
         notebook: str | None = None,
         server: int | None = None,
@@ -74,15 +122,26 @@ class Portal:
         """Return this process's portal. The arguments only take effect in the first call.
 
         Args:
-            kind: What holds the leases of clusters that it starts.
+            kind: What holds the leases of clusters that it starts; by default "python", or what `usually`
+                has set.
             notebook: Path of the notebook, for a kernel.
             server: Process id of the Jupyter server, for a kernel.
             pid: Process whose end ends the leases; by default this one.
         """
         with cls._lock:
             if cls._instance is None or cls._instance.pid != os.getpid():
-                cls._instance = cls(kind, notebook, server, pid)
+                cls._instance = cls(kind or cls._usual, notebook, server, pid)
             return cls._instance
+
+    @classmethod
+    @contextlib.contextmanager
+    def usually(cls, kind: LeaseKind) -> Iterator[None]:
+        """Let a portal that is created in the block, without a kind, have this one."""
+        before, cls._usual = cls._usual, kind
+        try:
+            yield
+        finally:
+            cls._usual = before
 
     @property
     def jobs(self) -> Jobs:
@@ -99,7 +158,9 @@ class Portal:
         return self._sweeps
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop thread and wait for it; an interrupt cancels it.
+        """Run a coroutine in the loop thread and wait for it.
+
+        An interrupt cancels it, and waits until it has cleaned up; a second interrupt does not wait.
 
         Raises:
             RuntimeError: It was called in the loop's own thread, which would wait for itself.
@@ -113,12 +174,12 @@ class Portal:
         if self.loop.is_closed():  # as this process ends
             work.close()
             raise Unreachable("This process is ending.", code="ended")
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
         said: queue.SimpleQueue[SignInQuestions | None] = queue.SimpleQueue()
-        future.add_done_callback(lambda _: said.put(None))
+        call = _Call(self.loop, work, lambda: said.put(None))
         if prompts.is_there():
             self._listening.append(said)
         try:
+            call.begin()
             while (asked := said.get()) is not None:
                 try:
                     asked.answers.set_result(prompts.ask(asked.questions))
@@ -126,12 +187,15 @@ class Portal:
                     host = asked.questions.host
                     asked.answers.set_exception(SignInNeeded(f"{host} got no answer.", "Try again."))
                     raise
-            return future.result()
+            return call.result.result()
         except DtrainError as error:
             # its message is for the user, to whom the frames of our loop say nothing
             raise error.with_traceback(None) from None
         except KeyboardInterrupt:
-            future.cancel()
+            call.cancel()
+            # where it has ended already, its end may have been read before the interrupt
+            while not call.result.done() and (asked := said.get()) is not None:
+                asked.answers.set_result(None)
             raise
         finally:
             if said in self._listening:
@@ -153,8 +217,16 @@ class Portal:
         supervision.here().once("client.task", work)
 
     async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop thread from another loop."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
+        """Run a coroutine in the loop thread from another loop; a cancellation waits for its clean-up."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        call = _Call(self.loop, work, lambda: loop.call_soon_threadsafe(over.set))
+        try:
+            call.begin()
+            return await asyncio.wrap_future(call.result)
+        except asyncio.CancelledError:
+            call.cancel()
+            await over.wait()
+            raise
 
     def close(self) -> None:
         """Release the leases: this process is done with its clusters."""

@@ -66,7 +66,9 @@ class Result:
         bundles: dict[int, list[dict[str, Any]]] = {rank: [] for rank in self.ranks}
         for output in self._outputs:
             if output.kind in DISPLAYS:
-                bundles[output.rank].append(msgspec.json.decode(output.data).get("data", {}))
+                content = msgspec.json.decode(output.data)
+                if "closed" not in content.get("transient", {}):  # the notice that a widget was closed
+                    bundles[output.rank].append(content.get("data", {}))
         return bundles
 
     def raise_failure(self, hint: str = "") -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.validation import checked
-from dtrain_lab.services.worlds import readiness
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
+from dtrain_lab.wire.kinds import ENDED
 from dtrain_lab.wire.plan import Request
+from dtrain_lab.wire.processes.head_record import HeadRecord
+
+SOON_S = 2.0
+"""Time in which a head says how its cluster is; one that hangs must not hold up what concerns others."""
 
 
 def start(
@@ -21,9 +27,9 @@ def start(
     nodes: int | None = None,
     ranks_per_node: int | None = None,
     monitor: bool | None = None,
-    told: Callable[[ClusterInfo], None] | None = None,
+    on_change: Callable[[ClusterInfo], None] | None = None,
 ) -> Cluster:
-    """Start a cluster and wait until it is ready.
+    """Start a cluster and wait until it is ready. If this is interrupted, no cluster is left.
 
     Args:
         profile: Name of the profile to run with.
@@ -31,7 +37,7 @@ def start(
         name: Name of the cluster; by default made from profile and size.
         nodes, ranks_per_node: Size, instead of `ranks`.
         monitor: Whether to monitor steps and communication; by default the profile's setting.
-        told: Called with the cluster's state while it starts, in another thread.
+        on_change: Called with the cluster's state while it starts, in another thread.
 
     Raises:
         BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: Nothing was started.
@@ -40,7 +46,7 @@ def start(
     portal = Portal.get()
     request = Request(profile, ranks, nodes, ranks_per_node, name, monitor, python=sys.executable)
     checked("dt.start", request)
-    return portal.call(_start(portal, request, told))
+    return portal.call(_start(portal, request, on_change))
 
 
 async def start_async(
@@ -89,10 +95,29 @@ def connect(name: str) -> Cluster:
 
 
 async def _start(portal: Portal, request: Request, told: Callable[[ClusterInfo], None] | None) -> Cluster:
-    connection = await portal.worlds.begin(request)
-    await readiness.ready(connection, told)
+    connection, _ = await portal.worlds.start(request, told=told)
     return Cluster(portal, connection)
 
 
+async def usable(portal: Portal, record: HeadRecord) -> Cluster | None:
+    """Return a cluster if it may run cells; one whose head does not answer may.
+
+    Args:
+        portal: This process's portal.
+        record: Record of the cluster's head.
+
+    Returns:
+        The cluster; None if it has ended, or has failed and its head only keeps the reason.
+    """
+    try:
+        connection = await portal.worlds.reach(record)
+    except Unreachable:  # its head has just ended
+        return None
+    info = await portal.worlds.info(record, SOON_S)
+    has_ended = connection.closed if info is None else info.state in ENDED
+    return None if has_ended else Cluster(portal, connection)
+
+
 async def _clusters(portal: Portal) -> list[Cluster]:
-    return [Cluster(portal, await portal.worlds.reach(record)) for record in portal.worlds.running()]
+    found = await asyncio.gather(*(usable(portal, record) for record in portal.worlds.running()))
+    return [cluster for cluster in found if cluster is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ def submit(
     mail: str | None = None,
     notify: str | None = None,
     files: bool = True,
+    monitor: bool | None = None,
     dry_run: bool = False,
 ) -> Any:
     """Submit a notebook as a job.
@@ -62,6 +63,7 @@ def submit(
         mail: Address for Slurm's e-mails.
         notify: Command to run when the job ends.
         files: Take the small files of the notebook's folder along.
+        monitor: Measure steps and communication; by default as the profile says.
         dry_run: Only plan; returns a `JobPlan` with files, command and findings.
 
     Returns:
@@ -87,20 +89,32 @@ def submit(
         after=after.id if isinstance(after, Job) else after,
         retries=retries,
         python=sys.executable,
-        stage=tuple(stage),
+        stage=texts(stage),
         partition=partition,
         environment=environment,
         interface=interface,
-        options=tuple(options),
+        options=texts(options),
         warn_s=warn_s,
         mail=mail,
         notify=notify,
         files=files,
+        monitor=monitor,
     )
     checked("dt.submit", request)
     if dry_run:
         return plan(portal, request, file)
     return Job(portal, portal.call(portal.jobs.submit(request, file, warn)))
+
+
+def texts(values: Sequence[str]) -> tuple[str, ...]:
+    """Return texts as a request has them; what is no list of texts stays, so that its check refuses it.
+
+    Args:
+        values: The texts, as a user has passed them.
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values  # type: ignore[return-value]
+    return tuple(values)
 
 
 def warn(findings: tuple[Finding, ...]) -> None:

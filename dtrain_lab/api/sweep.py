@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
+from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.python_hints import own_methods
-from dtrain_lab.api.submit import warn
+from dtrain_lab.api.submit import texts, warn
+from dtrain_lab.api.submitted import Submitted, own_methods
 from dtrain_lab.api.validation import checked
-from dtrain_lab.errors import BadRequest
+from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.services.sweeps.sweeps import OnSweep
 from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
+from dtrain_lab.wire.kinds import JobLauncher
 from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 
@@ -32,7 +33,24 @@ STOP_WITHIN_S = 60.0
 """Seconds for which `Sweep.stop` waits for the end of the trials."""
 
 
-class Sweep:
+class ParameterShares(dict[str, float]):
+    """Importance of the parameters of a sweep, as `Sweep.importance` returns it.
+
+    Args:
+        shares: Parameter → its share, 0 to 1.
+        reason: Why they are unknown, in a sentence; empty if they are known.
+    """
+
+    def __init__(self, shares: Mapping[str, float], reason: str = "") -> None:
+        super().__init__(shares)
+        self.reason = reason
+        """Why the importance is unknown, in a sentence; empty if it is known."""
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}  # {self.reason}" if self.reason else super().__repr__()
+
+
+class Sweep(Submitted[SweepInfo]):
     """A sweep, which runs independently of this process.
 
     Args:
@@ -40,41 +58,10 @@ class Sweep:
         info: Last seen state of the sweep.
     """
 
-    def __init__(self, portal: Portal, info: SweepInfo) -> None:
-        self._portal = portal
-        self._last = info
-
-    def __repr__(self) -> str:
-        return f"<Sweep {self._last.name} {self._last.id}: {self._last.summary.text}>"
-
-    @property
-    def id(self) -> str:
-        """Id of the sweep."""
-        return self._last.id
-
-    @property
-    def name(self) -> str:
-        """Name of the sweep."""
-        return self._last.name
-
     @property
     def state(self) -> str:
         """Current state: running, stopping, stopped, succeeded or failed."""
         return self.snapshot().state
-
-    @property
-    def last_info(self) -> SweepInfo:
-        """The state that was last read."""
-        return self._last
-
-    def snapshot(self) -> SweepInfo:
-        """Return the sweep's complete current state as a typed value."""
-        self._last = self._portal.call(self._portal.sweeps.sweep(self.id))
-        return self._last
-
-    def info(self) -> dict[str, Any]:
-        """Return the sweep's complete current state as a dict, as REST and `--json` report it."""
-        return as_json(self.snapshot())
 
     def trials(self) -> list[dict[str, Any]]:
         """Return the trials, in order.
@@ -83,50 +70,35 @@ class Sweep:
             For each trial: its `number`; its `state` (waiting, running, resumed, pruned, succeeded, failed or
             stopped) and the `reason` for it (`{code, values, text}`, or None); its `parameters`, those that
             vary; the objective's last `value`, the `step` of that, and its `curve` (at most 24 values, each
-            `{step, value}`); its latest `job` and all of its `jobs`, those that it resumed, too; the first
-            one's `started_at`, the last one's `ended_at` (seconds since 1970), and `ran_s`, for how many
-            seconds its jobs have run; how often it was resumed (`resumes`), from which step last
-            (`resumed_step`), and the `checkpoint_step` from which it can be.
+            `{step, value}`); its latest `job` and all of its `jobs`, earlier ones that were resumed
+            included; the first job's `started_at`, the last job's `ended_at` (seconds since 1970), and
+            `ran_s`, the seconds for which its jobs have run; how often it was resumed (`resumes`), the step
+            of the last resumption (`resumed_step`), and the step of the checkpoint from which it can be
+            resumed (`checkpoint_step`).
         """
         return [_trial(trial) for trial in self.snapshot().trials]
 
     def best(self) -> dict[str, Any] | None:
         """Return the successful trial with the best objective, as in `trials`; None if none has succeeded."""
-        found = self.snapshot().best
-        return None if found is None else _trial(found)
+        trial = self.snapshot().best
+        return None if trial is None else _trial(trial)
 
-    def importance(self) -> dict[str, float]:
+    def importance(self) -> ParameterShares:
         """Return the importance of each parameter for the objective, by Optuna's PED-ANOVA.
 
         Returns:
-            Parameter → its share, 0 to 1, the largest first. Empty if unknown, as for a sweep with one
-            parameter or few trials; `info()["importance"]["missing"]` says why.
+            A dict: parameter → its share, 0 to 1, the largest first. Empty if the importance is unknown, as
+            for a sweep with one parameter or few trials: its `reason` says why, and is displayed with it.
         """
         found = self.snapshot().importance
-        return found.shares if found is not None else {}
+        missing = found.missing if found is not None else None
+        return ParameterShares(found.shares if found is not None else {}, missing.text if missing else "")
 
-    def wait(self, timeout: float | None = None, told: OnSweep | None = None) -> str:
-        """Wait for the sweep's end.
+    async def _read(self) -> SweepInfo:
+        return await self._portal.sweeps.adopted(self.id)
 
-        Args:
-            timeout: Seconds; None for no limit.
-            told: Called with the sweep at each poll.
-
-        Returns:
-            The final state.
-
-        Raises:
-            TimeoutError: The sweep has not ended in time.
-        """
-        self._last = self._portal.call(self._wait(timeout, told))
-        return self._last.state
-
-    async def _wait(self, timeout: float | None, told: OnSweep | None) -> SweepInfo:
-        try:
-            async with asyncio.timeout(timeout):
-                return await self._portal.sweeps.wait(self.id, told)
-        except TimeoutError:
-            raise TimeoutError(f"{self._last.name} has not ended in {timeout:g} s.") from None
+    async def _until_ended(self, on_change: OnSweep | None) -> SweepInfo:
+        return await self._portal.sweeps.wait(self.id, on_change)
 
     def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
         """End all running trials and wait for their end, as `Cluster.stop` does; their checkpoints are kept.
@@ -174,8 +146,8 @@ class Sweep:
 
 def _trial(trial: Trial) -> dict[str, Any]:
     """Return a trial as Python shows it; what pictures on the page need is in `info()`."""
-    known = as_json(trial)
-    return {field: known[field] for field in TRIAL_FIELDS}
+    fields = as_json(trial)
+    return {field: fields[field] for field in TRIAL_FIELDS}
 
 
 def sweep(
@@ -193,7 +165,22 @@ def sweep(
     ranks_per_node: RanksPerNode = UNSET,
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
-    **options: Any,
+    ranks: int | None = None,
+    time: str | None = None,
+    launcher: JobLauncher | None = None,
+    framework: str | None = None,
+    after: str | Job | None = None,
+    retries: int = 0,
+    stage: Sequence[str] = (),
+    partition: str | None = None,
+    environment: str | None = None,
+    interface: str | None = None,
+    options: Sequence[str] = (),
+    warn_s: int = 60,
+    mail: str | None = None,
+    notify: str | None = None,
+    files: bool = True,
+    monitor: bool | None = None,
 ) -> Sweep:
     """Run a notebook as many jobs, and search the parameters with the best objective.
 
@@ -214,24 +201,19 @@ def sweep(
             for the profile's.
         name: Name of the sweep; by default the notebook's.
         parameters: Values that are the same in all trials.
-        **options: Other options of `dt.submit`, as `time` or `partition`.
+        ranks: Number of ranks of each trial; the plan chooses its nodes.
+        time: Time limit of each trial, "02:00:00".
+        after: Job that has to succeed before a trial starts.
+        launcher, framework, retries, stage, warn_s, files, monitor: Of each trial, as for `dt.submit`.
+        partition, environment, interface, options: The same; they override the profile's settings.
+        mail: Address for Slurm's e-mails about each trial.
+        notify: Command to run when a trial ends.
 
     Raises:
         BadRequest, BadNotebook: The search space, the notebook or the objective can't be used.
         BadSize, BadProfile, NotFound, Conflict, EnvironmentUnfit: Nothing was started.
     """
-    if not isinstance(notebook, str | os.PathLike):
-        raise BadRequest(
-            f"dt.sweep: notebook is {plain_values.kind(notebook)}.",
-            "Pass the path of an .ipynb file.",
-            details={"field": "notebook"},
-        )
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise BadRequest(
-            f"dt.sweep: parameters is {plain_values.kind(parameters)}.",
-            'Pass a dict of names and values, as {"steps": 100}.',
-            details={"field": "parameters"},
-        )
+    _check_types(notebook, parameters)
     request = SweepRequest(
         notebook=str(notebook),
         space=written(parse(space)),
@@ -247,7 +229,22 @@ def sweep(
         name=name,
         parameters={key: plain_values.value(value) for key, value in (parameters or {}).items()},
         python=sys.executable,
-        **options,
+        ranks=ranks,
+        time=time,
+        launcher=launcher,
+        framework=framework,
+        after=after.id if isinstance(after, Job) else after,
+        retries=retries,
+        stage=texts(stage),
+        partition=partition,
+        environment=environment,
+        interface=interface,
+        options=texts(options),
+        warn_s=warn_s,
+        mail=mail,
+        notify=notify,
+        files=files,
+        monitor=monitor,
     )
     file = Path(notebook).expanduser().absolute()
     checked("dt.sweep", request)
@@ -255,10 +252,32 @@ def sweep(
     return Sweep(portal, portal.call(portal.sweeps.create(request, file, warn)))
 
 
+def _check_types(notebook: object, parameters: object) -> None:
+    """Check the types of arguments that a request would not refuse itself, because it gets them converted."""
+    if not isinstance(notebook, str | os.PathLike):
+        raise BadRequest(
+            f"dt.sweep: notebook is {plain_values.kind(notebook)}.",
+            "Pass the path of an .ipynb file.",
+            details={"field": "notebook"},
+        )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise BadRequest(
+            f"dt.sweep: parameters is {plain_values.kind(parameters)}.",
+            'Pass a dict of names and values, as {"steps": 100}.',
+            details={"field": "parameters"},
+        )
+
+
 def sweeps() -> list[Sweep]:
     """Return all sweeps of this user, newest first."""
     portal = Portal.get()
-    return [Sweep(portal, info) for info in portal.call(portal.sweeps.listing())]
+    # first: where the folder of sweeps can't be read, that is the error, and no driver is missing
+    found = [Sweep(portal, info) for info in portal.call(portal.sweeps.listing())]
+    try:
+        portal.call(portal.sweeps.adopt())  # without a server, nothing else does
+    except (DtrainError, OSError) as error:
+        print(f"dtrain-lab: a sweep that runs has no driver: {error}", file=sys.stderr)
+    return found
 
 
 def find(name: str) -> Sweep:
@@ -268,4 +287,4 @@ def find(name: str) -> Sweep:
         NotFound: There is no such sweep.
     """
     portal = Portal.get()
-    return Sweep(portal, portal.call(portal.sweeps.sweep(name)))
+    return Sweep(portal, portal.call(portal.sweeps.adopted(name)))

@@ -32,14 +32,14 @@ def checked(call: str, request: T) -> T:
         msgspec.convert(msgspec.to_builtins(request, enc_hook=repr), type(request))
     except msgspec.ValidationError as error:
         text = str(error)
-        found = re.search(r"`\$\.(\w+)", text)
-        name = found[1] if found else ""
+        match = re.search(r"`\$\.(\w+)", text)
+        name = match[1] if match else ""
         details = {"field": name}
         if " - at `key`" in text:
             message = f"{call}: {name} has a name that is not a string."
             raise BadRequest(message, "Use strings as names of parameters.", details=details) from error
-        value, what = getattr(request, name, None), _wanted(type(request), name, text)
-        raise BadRequest(f"{call}: {name} can't be {value!r}: {what}.", details=details) from error
+        value, wanted = getattr(request, name, None), _wanted(type(request), name, text)
+        raise BadRequest(f"{call}: {name} can't be {value!r}: {wanted}.", details=details) from error
     return request
 
 
@@ -53,13 +53,13 @@ def _wanted(kind: type, name: str, text: str) -> str:
     if types is None:
         plain = text.partition(" - at ")[0]
         return plain[0].lower() + plain[1:]
-    return f"it must be {' or '.join(WORDS.get(one, one) for one in types[1].split(' | '))}"
+    return f"it must be {' or '.join(WORDS.get(kind_name, kind_name) for kind_name in types[1].split(' | '))}"
 
 
 def _choices(hint: Any) -> list[str]:
     """Return the allowed words of a field; empty if any text is allowed."""
     if get_origin(hint) is Literal:
         return [f'"{word}"' for word in get_args(hint)]
-    found = [words for part in get_args(hint) if (words := _choices(part))]
-    none = ["None"] if found and type(None) in get_args(hint) else []
-    return [*(word for words in found for word in words), *none]
+    parts = [words for part in get_args(hint) if (words := _choices(part))]
+    none = ["None"] if parts and type(None) in get_args(hint) else []
+    return [*(word for words in parts for word in words), *none]

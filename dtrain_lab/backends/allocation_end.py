@@ -1,6 +1,6 @@
-"""The end of the scheduler's job that this process runs in, whichever back-end has started it.
+"""When the scheduler ends the job that this process runs in, whichever back-end has started it.
 
-A cluster on this machine may run inside an allocation, too. Loads nothing that a head has no use for.
+A cluster on this machine may run inside an allocation, too. Imports only what a head needs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class AllocationEnd(Protocol):
     """Why it ends sooner; empty if it does not."""
 
     async def poll(self) -> None:
-        """Ask the scheduler; what it does not answer stays as it is."""
+        """Ask the scheduler; values without an answer stay unchanged."""
 
 
 def of_this_process() -> AllocationEnd | None:
     """Return the end of the job that this process runs in; None outside of one."""
     for variable, asks in OURS.items():
         if os.environ.get(variable):
-            made: AllocationEnd = EntryPoint(variable, asks, "").load()()
-            return made
+            allocation_end: AllocationEnd = EntryPoint(variable, asks, "").load()()
+            return allocation_end
     return None

@@ -9,15 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
-
 from dtrain_lab.backends.answers import HeadAddress, Place, StartForecast
 from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
-from dtrain_lab.backends.sections import overridden, texts
+from dtrain_lab.backends.profile_settings import ProfileSettings
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.placement.slots import NodeSlots
-from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.placement.slots.slots import NodeSlots
 from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -25,7 +22,6 @@ from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.traits import Traits
 
 __all__ = [
     "ASK_WITHIN_S",
@@ -45,20 +41,12 @@ ASK_WITHIN_S = 10.0
 PIECE = 64 << 10
 
 
-class Backend(ABC):
+class Backend(ProfileSettings, ABC):
     """Runs processes on nodes, and reports whether they still run."""
 
     name: str
-    traits: Traits
-    section: type[Struct] | None = None
-    """Type of the back-end's own table in a profile, for back-ends of other packages.
-
-    In the file, the table is named like the back-end; `sections.section_of` reads it. Each key has a default,
-    so that files without the table, and records of earlier versions, can be read.
-    """
-
     poll_floor_s: Callable[[], float] = staticmethod(lambda: 30.0)
-    """Returns the fewest seconds between two queries of a scheduler; whoever loads the back-end sets it."""
+    """Returns the minimum seconds between two queries of a scheduler; `services.policy.backends` sets it."""
 
     # ---- before a start
 
@@ -108,7 +96,8 @@ class Backend(ABC):
         Raises:
             EnvironmentUnfit: The interpreter can't be run.
             StartFailed: The scheduler or a node refuses; nothing is left behind.
-            Unreachable, SignInNeeded: A host can't be asked, or the folder can't be written.
+            Unreachable, SignInNeeded: A host can't be asked, or the folder can't be written. With the code
+                `UNSURE`, the submission may have been accepted, and `find` will know.
         """
 
     @abstractmethod
@@ -121,15 +110,29 @@ class Backend(ABC):
 
     @abstractmethod
     async def cancel(self, submission: Submission) -> None:
-        """End a submission with all processes that it owns, on all nodes."""
+        """End a submission with all processes that it owns, on all nodes, unless it has ended.
+
+        Raises:
+            NotFound: It is not known there any more.
+            DtrainError: It is unknown whether it ends.
+        """
 
     @abstractmethod
     async def find(self, submission: Submission) -> Handle | None:
-        """Find a submission that was interrupted, by its id and folder; None if it was never accepted.
+        """Find a submission that was interrupted, by its id and folder; None if it does not run.
+
+        A cluster has no folder if its nodes share none: its head has chosen one, by the cluster's id.
 
         Raises:
             DtrainError: The back-end can't be asked.
         """
+
+    async def find_recent(self, submission: Submission) -> Handle | None:
+        """Find a submission as `find` does, for a check that a user's next keystroke repeats.
+
+        A back-end with a scheduler answers from what it knows of its queue, which may be half a minute old.
+        """
+        return await self.find(submission)
 
     @abstractmethod
     async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
@@ -179,54 +182,6 @@ class Backend(ABC):
         """Return the absolute path of dtrain-lab's folder on the first of them; it contains "jobs"."""
         base = profile.workdir or ".dtrain-lab"
         return base if base.startswith("/") else f"{await self.roots(profile)[0].home()}/{base}"
-
-    def hosts(self, profile: Profile) -> tuple[str, ...]:
-        """Return the hosts of a profile to which connections are opened from here; the policy limits them.
-
-        A key `hosts` of the back-end's own table is among them.
-        """
-        return (*profile.ssh.names, *texts(profile, self.section, "hosts"))
-
-    def sees_files(self, profile: Profile) -> bool:
-        """Whether this machine sees the files that the nodes see."""
-        return self.traits.shares_folder and not profile.ssh.login
-
-    def time_limit_s(self, profile: Profile) -> float | None:
-        """Return the time after which the scheduler ends a job of a profile; None without a limit."""
-        return None
-
-    def requeues(self, profile: Profile) -> bool:
-        """Whether the scheduler may run a job of a profile again after it has failed."""
-        return False
-
-    def options(self, profile: Profile) -> tuple[str, ...]:
-        """Return the profile's own options for the scheduler, which an administrator may forbid.
-
-        They are the key `options` of the back-end's own table, if it has one.
-        """
-        return texts(profile, self.section, "options")
-
-    def where(self, profile: Profile) -> str:
-        """Describe which nodes the profile is about: while this stays the same, measurements of them hold."""
-        return repr((profile.ssh, profile.section) if profile.section else profile.ssh)
-
-    def as_asked(self, profile: Profile, request: JobRequest) -> Profile:
-        """Return a profile with the scheduler's settings that a job's request overrides.
-
-        They are the keys `partition`, `time` and `options` of the back-end's own table.
-
-        Args:
-            profile: The profile.
-            request: The request.
-
-        Raises:
-            BadRequest: The back-end has no such setting.
-        """
-        return overridden(profile, self.section, request) if self.traits.schedules else profile
-
-    def without_time_limit(self, profile: Profile) -> Profile:
-        """Return a profile without such a limit."""
-        return profile
 
     async def forecast(self, submission: Submission) -> StartForecast:
         """Ask the scheduler for a forecast, without submitting."""

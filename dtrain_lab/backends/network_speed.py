@@ -36,10 +36,10 @@ class Pair(Struct, frozen=True):
         if len(checks) < 2:
             return None
         first, second = list(checks)[:2]
-        found = network.choose({n: c.interfaces for n, c in checks.items()}, profile.network.interface)
+        interfaces = network.choose({n: c.interfaces for n, c in checks.items()}, profile.network.interface)
         port = random.choice(network.port_range(profile.network.ports) or network.PORTS)
-        command = ("dtrain_lab.node", "speed", found[first].address, str(port), secrets.token_hex(8))
-        return cls(first, second, found[first].name, command, profile.network.ports)
+        command = ("dtrain_lab.node", "speed", interfaces[first].address, str(port), secrets.token_hex(8))
+        return cls(first, second, interfaces[first].name, command, profile.network.ports)
 
     def measured(self, out: bytes) -> Between:
         """Parse the output of the second node.

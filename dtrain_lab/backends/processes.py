@@ -19,7 +19,7 @@ class Processes(Protocol):
         """Return whether they run."""
 
     async def find(self) -> Handle | None:
-        """Find them, whatever is known of them."""
+        """Find them, also without a handle."""
 
     async def cancel(self) -> None:
         """End them."""

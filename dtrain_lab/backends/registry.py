@@ -36,16 +36,16 @@ def load(name: str) -> Backend:
     Raises:
         NotFound: No back-end of that name is installed, or it can't be loaded.
     """
-    found = [OURS[name]] if name in OURS else list(entry_points(group=ENTRY_POINTS, name=name))
-    if not found:
+    points = [OURS[name]] if name in OURS else list(entry_points(group=ENTRY_POINTS, name=name))
+    if not points:
         raise NotFound(
             f'This version of dtrain-lab has no back-end "{name}".',
             f"It has: {', '.join(names())}. Change `backend` in the profile.",
             code="no_backend",
         )
     try:
-        made: Backend = found[0].load()()
-        if made.section is not None and name in Profile.__struct_fields__:
+        backend: Backend = points[0].load()()
+        if backend.section is not None and name in Profile.__struct_fields__:
             raise TypeError(f'it can\'t have a table "{name}", which is a key of all profiles')
     except Exception as error:
         raise NotFound(
@@ -53,4 +53,4 @@ def load(name: str) -> Backend:
             "Repair or remove its package.",
             code="no_backend",
         ) from error
-    return made
+    return backend

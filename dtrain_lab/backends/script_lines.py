@@ -104,10 +104,10 @@ def variables(record: JobRecord, node: int) -> list[str]:
     if "OMP_NUM_THREADS" not in plan.variables:
         ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
     if plan.interface is not None:
-        ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
+        ours |= dict.fromkeys(network.COLLECTIVES, plan.interface)
     ours |= ascend.variables(profile, plan)
-    made = activation.lines(profile.environment, {**ours, **plan.variables}, never_starts)
-    return [*made, f'mkdir -p -- "${environment_variables.CHECKPOINTS}"']
+    lines = activation.lines(profile.environment, {**ours, **plan.variables}, never_starts)
+    return [*lines, f'mkdir -p -- "${environment_variables.CHECKPOINTS}"']
 
 
 def staged_copies(record: JobRecord, keeper: str, which: str, copies: int, node: int) -> list[str]:
@@ -128,8 +128,8 @@ def staged_copies(record: JobRecord, keeper: str, which: str, copies: int, node:
     never = f"{exit_line(node, '1')}; exit 1"
     if node:
         unsaid = shlex.quote(json.dumps({"message": "its data could not be copied"}))
-        said = f"$(cat {job_files.WAITING} 2> /dev/null || echo {unsaid})"
-        why = f'export {environment_variables.NEVER}="{said}"'
+        reason = f"$(cat {job_files.WAITING} 2> /dev/null || echo {unsaid})"
+        why = f'export {environment_variables.NEVER}="{reason}"'
         never = f"{why}; rm -f {job_files.WAITING}; break"
     return [
         "# a copy of the data on each node's own disk, as long as this runs",
@@ -182,8 +182,8 @@ def exit_line(node: int, code: str) -> str:
         code: Shell expression of the exit code, such as `$code`.
     """
     file = job_files.EXIT if node == 0 else f"{job_files.EXIT}.{node}"
-    told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
-    return f"{told} > .{file} && mv .{file} {file}"
+    content = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
+    return f"{content} > .{file} && mv .{file} {file}"
 
 
 def title(submission: Submission) -> str:

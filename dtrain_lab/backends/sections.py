@@ -37,6 +37,17 @@ def texts(profile: Profile, kind: type[Struct] | None, key: str) -> tuple[str, .
     return tuple(getattr(section_of(profile, kind), key, ())) if kind is not None else ()
 
 
+def text(profile: Profile, kind: type[Struct] | None, key: str) -> str | None:
+    """Return a text in that table; None if the table has no such key, or the key has no value.
+
+    Args:
+        profile: The profile.
+        kind: The table's type; None for a back-end without a table.
+        key: Name of the text.
+    """
+    return getattr(section_of(profile, kind), key, None) if kind is not None else None
+
+
 def overridden(profile: Profile, kind: type[Struct] | None, request: JobRequest) -> Profile:
     """Return a profile with the scheduler's settings of a job's request in that table.
 
@@ -48,18 +59,22 @@ def overridden(profile: Profile, kind: type[Struct] | None, request: JobRequest)
     Raises:
         BadRequest: The table has no key for one of them.
     """
-    asked: dict[str, Any] = {"partition": request.partition, "time": request.time, "options": request.options}
-    asked = {key: value for key, value in asked.items() if value}
-    for key in asked:
+    overrides: dict[str, Any] = {
+        "partition": request.partition,
+        "time": request.time,
+        "options": request.options,
+    }
+    overrides = {key: value for key, value in overrides.items() if value}
+    for key in overrides:
         if kind is None or key not in kind.__struct_fields__:
             raise BadRequest(
                 f'The back-end "{profile.backend}" has no setting {key}.',
                 "Leave it out.",
                 details={"field": key},
             )
-    if kind is None or not asked:
+    if kind is None or not overrides:
         return profile
-    own = section_of(profile, kind)
-    if "options" in asked:
-        asked["options"] = (*texts(profile, kind, "options"), *request.options)
-    return replace(profile, section=msgspec.to_builtins(replace(own, **asked)))
+    section = section_of(profile, kind)
+    if "options" in overrides:
+        overrides["options"] = (*texts(profile, kind, "options"), *request.options)
+    return replace(profile, section=msgspec.to_builtins(replace(section, **overrides)))

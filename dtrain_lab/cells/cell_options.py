@@ -55,10 +55,10 @@ class Parser(argparse.ArgumentParser):
             return self._read_command(words)
         if {"-h", "--help"} & set(words):
             raise HelpAsked(self.text())
-        asked, left = self.parse_known_args(words)
+        parsed, left = self.parse_known_args(words)
         for word in left:
             self._refuse(word)
-        return asked
+        return parsed
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -90,12 +90,12 @@ class Parser(argparse.ArgumentParser):
         """
         _, missing, names = message.partition("arguments are required: ")
         option, valueless, _ = message.removeprefix("argument ").partition(": expected one argument")
-        told = f"{self.prog}: {message}."
+        text = f"{self.prog}: {message}."
         if missing:
-            told = f"{self.prog} needs {names}."
+            text = f"{self.prog} needs {names}."
         elif valueless:
-            told = f"{self.prog}: {option} needs a value."
-        raise BadRequest(told, self._usage())
+            text = f"{self.prog}: {option} needs a value."
+        raise BadRequest(text, self._usage())
 
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         try:
@@ -113,19 +113,19 @@ class Parser(argparse.ArgumentParser):
         name, *rest = words
         if name not in self.commands:
             raise BadRequest(self._no_command(name), f"Commands: {', '.join(self.commands)}.")
-        asked = self.commands[name].read(rest)
-        asked.command = name
-        return asked
+        parsed = self.commands[name].read(rest)
+        parsed.command = name
+        return parsed
 
     def _no_command(self, word: str) -> str:
         """Return the error about a line's first word, which is no command, with what was probably meant."""
-        told = f'{self.prog} has no command "{word}".'
+        text = f'{self.prog} has no command "{word}".'
         if RANKS.fullmatch(word):
-            return f"{told} To run a cell on ranks, write {CELL} {word} as its first line."
+            return f"{text} To run a cell on ranks, write {CELL} {word} as its first line."
         if word.startswith("--"):
             option = word.split("=")[0]
             having = [name for name, parser in self.commands.items() if option in parser.options]
-            return f"{told} Did you mean {having[0]} {option}?" if having else told
+            return f"{text} Did you mean {having[0]} {option}?" if having else text
         return suggestions.refusal(self.prog, "command", word, self.commands)
 
     @property

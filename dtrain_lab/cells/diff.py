@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.lists import listed
+from dtrain_lab.wire.links.values import Leaf
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""
@@ -21,22 +22,6 @@ NAMED = 5
 """Names that a sentence lists."""
 UNSEEN = "?"
 """`Leaf.outside` of an object whose `__repr__` failed, or took too long."""
-
-
-class Leaf(Struct, frozen=True):
-    """One part of a variable, such as a parameter of a model or an entry of a dict.
-
-    `digest` is a hash of the part's bytes; for a plain value it is the value's text. It is empty for an
-    object that can't be pickled. `outside`: a hash of what an object prints, and of its plain attributes;
-    empty if its type prints nothing of its own, or if its pickle tells enough; `UNSEEN` if it can't be had.
-    """
-
-    path: str
-    kind: str
-    dtype: str
-    shape: tuple[int, ...]
-    digest: str
-    outside: str = ""
 
 
 class Difference(Struct, frozen=True):
@@ -85,11 +70,11 @@ def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
     Returns:
         How many leaves there are and how many differ, with the first difference.
     """
-    found = {rank: {leaf.path: leaf for leaf in leaves} for rank, leaves in by_rank.items()}
+    by_path = {rank: {leaf.path: leaf for leaf in leaves} for rank, leaves in by_rank.items()}
     paths = list(dict.fromkeys(leaf.path for _, leaves in sorted(by_rank.items()) for leaf in leaves))
     differences, opaque = [], []
     for path in paths:
-        leaves = {rank: mine.get(path) for rank, mine in sorted(found.items())}
+        leaves = {rank: mine.get(path) for rank, mine in sorted(by_path.items())}
         if (kind := _opaque(list(leaves.values()))) is not None:
             opaque.append((path, kind))
         elif (difference := _difference(path, leaves)) is not None:
@@ -110,26 +95,28 @@ def undecided(by_rank: Mapping[int, Sequence[Leaf]]) -> list[str]:
     Args:
         by_rank: as of `compare`.
     """
-    found = [{leaf.path: leaf for leaf in leaves} for leaves in by_rank.values()]
-    paths = set.intersection(*(set(mine) for mine in found)) if len(found) > 1 else set()
+    by_path = [{leaf.path: leaf for leaf in leaves} for leaves in by_rank.values()]
+    paths = set.intersection(*(set(mine) for mine in by_path)) if len(by_path) > 1 else set()
     return [
         path
-        for path in (leaf.path for leaf in found[0].values())
+        for path in (leaf.path for leaf in by_path[0].values())
         if path in paths
-        and {mine[path].kind for mine in found} == {"object"}
-        and len({mine[path].dtype for mine in found}) == 1
-        and ("" in (digests := {mine[path].digest for mine in found}) or len(digests) > 1)
+        and {mine[path].kind for mine in by_path} == {"object"}
+        and len({mine[path].dtype for mine in by_path}) == 1
+        and ("" in (digests := {mine[path].digest for mine in by_path}) or len(digests) > 1)
     ]
 
 
-def with_appearance(leaves: Sequence[Leaf], seen: Mapping[str, str]) -> list[Leaf]:
+def with_appearance(leaves: Sequence[Leaf], appearances: Mapping[str, str]) -> list[Leaf]:
     """Return the leaves of a rank with what its objects print.
 
     Args:
         leaves: the leaves.
-        seen: path → `Leaf.outside`.
+        appearances: path → `Leaf.outside`.
     """
-    return [replace(leaf, outside=seen[leaf.path]) if leaf.path in seen else leaf for leaf in leaves]
+    return [
+        replace(leaf, outside=appearances[leaf.path]) if leaf.path in appearances else leaf for leaf in leaves
+    ]
 
 
 def is_statistic(path: str) -> bool:
@@ -147,19 +134,19 @@ def _opaque(leaves: Sequence[Leaf | None]) -> str | None:
     kind = kinds.pop()
     if kind is None or kinds or len(leaves) < 2:
         return None
-    digests, seen = {leaf.digest for leaf in objects}, {leaf.outside for leaf in objects}
-    if UNSEEN in seen:
+    digests, appearances = {leaf.digest for leaf in objects}, {leaf.outside for leaf in objects}
+    if UNSEEN in appearances:
         return kind if len(digests) > 1 or "" in digests else None
-    if len(seen) > 1:
+    if len(appearances) > 1:
         return None
     if digests == {""}:
         return kind
     return kind if len(digests) > 1 and ("" in digests or objects[0].outside) else None
 
 
-def _difference(path: str, found: Mapping[int, Leaf | None]) -> Difference | None:
+def _difference(path: str, by_rank: Mapping[int, Leaf | None]) -> Difference | None:
     groups: dict[Leaf | None, list[int]] = {}
-    for rank, leaf in found.items():
+    for rank, leaf in by_rank.items():
         if leaf is not None and leaf.digest:  # equal content is equal, even if it prints a time or an id
             leaf = replace(leaf, outside="")
         groups.setdefault(leaf, []).append(rank)
@@ -196,20 +183,20 @@ def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Seq
     if first is None:
         count = comparison.total - len(opaque)
         parts = "1 part" if count == 1 else f"{count} parts"
-        told = f"{name} is the same on {rank_names.name(ranks)} ({parts} compared)."
-        return " ".join([told, *_not_compared(opaque)])
-    what = name if not first.path else f"{name}: {first.path}"
+        text = f"{name} is the same on {rank_names.name(ranks)} ({parts} compared)."
+        return " ".join([text, *_not_compared(opaque)])
+    subject = name if not first.path else f"{name}: {first.path}"
     if comparison.total > 1:
-        what += f" is the first of {comparison.differing} of {comparison.total} parts that differ"
+        subject += f" is the first of {comparison.differing} of {comparison.total} parts that differ"
     else:
-        what += " differs"
+        subject += " differs"
     details = [
         f"{rank_names.name(group)} {_owns(group)} {_what(leaf, first.leaves[0])}{f', {far}' if far else ''}"
         for group, leaf, far in zip(first.others, first.leaves[1:], apart, strict=True)
     ]
     kind = describe(first.leaves[0])
-    told = f"{what}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
-    return " ".join([told, *_others(comparison.paths), *_not_compared(opaque)])
+    text = f"{subject}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
+    return " ".join([text, *_others(comparison.paths), *_not_compared(opaque)])
 
 
 def _not_compared(opaque: Sequence[tuple[str, str]]) -> list[str]:
@@ -220,13 +207,13 @@ def _not_compared(opaque: Sequence[tuple[str, str]]) -> list[str]:
 
 def _others(paths: Sequence[str]) -> list[str]:
     """Return sentences about all the leaves that differ but the first, and about those that normally do."""
-    own = [path for path in paths if not is_statistic(path)]
-    sentences = [f"Also different: {_listed(own[1:])}."] if own[1:] else []
-    if count := len(paths) - len(own):
-        what = "All of them" if not own else f"The other {count}" if count > 1 else "The other one"
+    parameters = [path for path in paths if not is_statistic(path)]
+    sentences = [f"Also different: {_listed(parameters[1:])}."] if parameters[1:] else []
+    if count := len(paths) - len(parameters):
+        subject = "All of them" if not parameters else f"The other {count}" if count > 1 else "The other one"
         are = "is a running statistic" if count == 1 else "are running statistics"
-        what = "It" if count == 1 and not own else what
-        sentences.append(f"{what} {are} of BatchNorm. {STATISTICS_SYNC}")
+        subject = "It" if count == 1 and not parameters else subject
+        sentences.append(f"{subject} {are} of BatchNorm. {STATISTICS_SYNC}")
     return sentences
 
 

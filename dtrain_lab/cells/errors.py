@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.text import cluster_endings, rank_names
 from dtrain_lab.text.lists import listed
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.stacks import Frame
@@ -77,7 +78,7 @@ def _lost_connection(failure: Failure) -> bool:
 def lost_connection(message: str) -> bool:
     """Whether an error message only reports a closed connection to a peer."""
     text = message.lower()
-    return any(known in text for known in CONNECTION_ERRORS)
+    return any(part in text for part in CONNECTION_ERRORS)
 
 
 STOPPED = "the cluster was stopped"
@@ -112,7 +113,7 @@ def failure_parts(
     if raised:
         kinds = sorted({f"{f.type}: {f.message}" if f.message else f.type for f in raised})
         others = len(kinds) - 1
-        more = f" (and {others} other)" if others else ""
+        more = f" (and {others} {'other' if others == 1 else 'others'})" if others else ""
         error = _one_line(kinds[0])
         text = f"{_who(raised)} failed: {error}{more}."
         parts.append(_part("raised", raised, text, error=error, others=others))
@@ -134,7 +135,7 @@ def failure_parts(
 def broke_device(message: str) -> bool:
     """Whether every further CUDA call fails in the same process after an error."""
     text = message.lower()
-    return "cuda error" in text and any(known in text for known in DEVICE_ERRORS)
+    return "cuda error" in text and any(part in text for part in DEVICE_ERRORS)
 
 
 def joined(parts: Sequence[Summary]) -> str:
@@ -213,7 +214,7 @@ def render_frames(frames: Sequence[Frame]) -> list[str]:
             folded += 1
             continue
         if folded:
-            lines.append(f"  … {folded} library frame{'s' if folded > 1 else ''}")
+            lines.append(f"  … {counted(folded, 'library frame')}")
             folded = 0
         place = f"cell {frame.cell}, line {frame.line}" if frame.cell else f"{frame.file}:{frame.line}"
         inside = "" if frame.function in ("<module>", "") else f", in {frame.function}"

@@ -15,7 +15,7 @@ from typing import AnyStr
 from dtrain_lab.cells.ansi import Colours
 from dtrain_lab.cells.screen import Screen, overwrites
 from dtrain_lab.text import rank_names
-from dtrain_lab.wire.jobs.job import Log
+from dtrain_lab.wire.jobs.log import Log
 
 HOLD_S = 0.010
 """A line waits this long for the same line of other ranks."""
@@ -257,8 +257,8 @@ def progress_rows(bars: dict[int, dict[int, str]]) -> list[tuple[tuple[int, ...]
         Ranks and text of each row, ordered by row and then by rank.
     """
     rows: dict[tuple[int, str], list[int]] = {}
-    for rank, own in sorted(bars.items()):
-        for number, text in own.items():
+    for rank, bars_of_rank in sorted(bars.items()):
+        for number, text in bars_of_rank.items():
             rows.setdefault((number, text.strip("\r")), []).append(rank)
     ordered = sorted((number, members, text) for (number, text), members in rows.items())
     if len(ordered) > MANY_BARS:

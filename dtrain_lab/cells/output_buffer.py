@@ -137,8 +137,8 @@ class Names:
 
     def read(self) -> dict[str, tuple[str, int]]:
         """Return file → (label, shift)."""
-        known = {}
+        labels = {}
         for line in bytes(self._data[: self._header[WRITTEN]]).decode("utf-8", "replace").splitlines():
             file, label, shift = line.split("\t")
-            known[file] = (label, int(shift))
-        return known
+            labels[file] = (label, int(shift))
+        return labels

@@ -33,10 +33,10 @@ def parse(text: str, size: int) -> tuple[int, ...]:
     body = text.strip()
     if body in ("", "all"):
         return tuple(range(size))
-    seen: set[int] = set()
+    ranks: set[int] = set()
     for part in body.split(","):
         for rank in _span(part.strip(), text):
-            if rank in seen:
+            if rank in ranks:
                 raise BadRankSet(f'Rank {rank} appears twice in "{body}".', HINT)
             if rank >= size:
                 are = "is" if size == 1 else "are"
@@ -45,8 +45,8 @@ def parse(text: str, size: int) -> tuple[int, ...]:
                     HINT,
                     code=NO_SUCH_RANK,
                 )
-            seen.add(rank)
-    return tuple(sorted(seen))
+            ranks.add(rank)
+    return tuple(sorted(ranks))
 
 
 def asked(ranks: Asked, size: int) -> tuple[int, ...] | None:

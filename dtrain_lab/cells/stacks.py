@@ -15,7 +15,7 @@ from dtrain_lab.wire.stacks import Stack, StackFrame
 
 IDLE = "idle"
 ELSEWHERE = "not in the notebook's code"
-"""What is said of a job's rank without a frame: no cell waits there for a user."""
+"""Text for a job's rank without a frame of the user's: no cell waits there for a user."""
 _PACKAGE = re.compile(r"(?:site|dist)-packages/([\w-]+)")
 
 
@@ -31,7 +31,7 @@ NONE_WAIT = Waiting()
 
 def waiting(of: Cluster | Job) -> Waiting:
     """Find which ranks of a cluster or a job wait, and for which."""
-    blamed = frozenset(rank for found in of.metrics.verdicts if found.peers for rank in found.ranks)
+    blamed = frozenset(rank for verdict in of.metrics.verdicts if verdict.peers for rank in verdict.ranks)
     return Waiting(blamed, frozenset(r.rank for r in of.ranks if r.state == "in collective") - blamed)
 
 
@@ -40,13 +40,13 @@ class StackTexts(dict[int, str]):
 
     Args:
         stacks: Stacks of the ranks.
-        known: Which ranks wait.
-        idle: What is said of a rank without a frame of the user's.
+        waiting_ranks: Which ranks wait.
+        idle: Text for a rank without a frame of the user's.
     """
 
-    def __init__(self, stacks: Sequence[Stack], known: Waiting, idle: str = IDLE) -> None:
+    def __init__(self, stacks: Sequence[Stack], waiting_ranks: Waiting, idle: str = IDLE) -> None:
         super().__init__({stack.rank: stack.text or stack.error or "" for stack in stacks})
-        self._folded = "\n\n".join(folded(stacks, known, idle))
+        self._folded = "\n\n".join(folded(stacks, waiting_ranks, idle))
 
     def __repr__(self) -> str:
         return self._folded
@@ -63,7 +63,7 @@ def position(stack: Stack) -> str:
     return _words((_own(stack) or stack.frames)[-1])
 
 
-def folded(stacks: Sequence[Stack], known: Waiting = NONE_WAIT, idle: str = IDLE) -> list[str]:
+def folded(stacks: Sequence[Stack], waiting_ranks: Waiting = NONE_WAIT, idle: str = IDLE) -> list[str]:
     """Return paragraphs, one for all ranks whose main threads are at the same place.
 
     Ranks that others wait for come first, ranks in a collective last, else small groups first. Libraries'
@@ -72,35 +72,35 @@ def folded(stacks: Sequence[Stack], known: Waiting = NONE_WAIT, idle: str = IDLE
 
     Args:
         stacks: Stacks of the ranks.
-        known: Which ranks wait.
-        idle: What is said of a rank without a frame of the user's.
+        waiting_ranks: Which ranks wait.
+        idle: Text for a rank without a frame of the user's.
     """
     groups: dict[tuple[bool, str], list[int]] = {}
     for stack in stacks:
-        groups.setdefault((stack.rank in known.blamed, _text(stack, idle)), []).append(stack.rank)
+        groups.setdefault((stack.rank in waiting_ranks.blamed, _text(stack, idle)), []).append(stack.rank)
 
     def order(group: tuple[tuple[bool, str], list[int]]) -> tuple[bool, bool, int, list[int]]:
         (blamed, _), ranks = group
-        return not blamed, known.waiting.issuperset(ranks), len(ranks), ranks
+        return not blamed, waiting_ranks.waiting.issuperset(ranks), len(ranks), ranks
 
-    told = []
+    texts = []
     for (blamed, text), ranks in sorted(groups.items(), key=order):
         name = f"{rank_names.sentence_name(ranks)}{', which others wait for' if blamed else ''}"
-        told.append(f"{name}: {text}" if "\n" not in text else f"{name}:{text}")
-    return told
+        texts.append(f"{name}: {text}" if "\n" not in text else f"{name}:{text}")
+    return texts
 
 
 def _text(stack: Stack, idle: str) -> str:
     """Text of a stack: one line, or lines that begin with a line break."""
     if not stack.frames:
         return stack.error or idle
-    own = _own(stack)
+    frames = _own(stack)
     lines = [""]
-    for frame in own or stack.frames:
+    for frame in frames or stack.frames:
         lines.append(f"  {_words(frame)}")
         lines += [f"    {frame.source.strip()}"] if frame.source.strip() else []
     inner = stack.frames[-1]
-    if own and inner.library:
+    if frames and inner.library:
         lines.append(f"  in {_package(inner.where.file or '')}: {inner.where.function}")
     return "\n".join(lines)
 
@@ -110,8 +110,8 @@ def _own(stack: Stack) -> tuple[StackFrame, ...]:
 
 
 def _package(file: str) -> str:
-    found = _PACKAGE.search(file)
-    return found[1] if found else PurePath(file).stem
+    match = _PACKAGE.search(file)
+    return match[1] if match else PurePath(file).stem
 
 
 def _words(frame: StackFrame) -> str:

@@ -37,9 +37,9 @@ def check_source(code: str, cell: str = "", first_line: int = 1) -> None:
     try:
         _compile(code if body is None else body, above)
     except SyntaxError as error:
-        own = code.split("\n")
+        lines = code.split("\n")
         number = (error.lineno or 1) - first_line
-        text = own[number] if 0 <= number < len(own) else ""
+        text = lines[number] if 0 <= number < len(lines) else ""
         raise BadCell(
             _sentence(f"{type(error).__name__}: {error.msg}"),
             "The cell was not sent to any rank.",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 
 import click
 import psutil
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.group import Group
-from dtrain_lab.cli.show import (
+from dtrain_lab.cli.base.group import Group
+from dtrain_lab.cli.base.show import (
     all_threads,
     as_json,
     console,
@@ -23,12 +22,10 @@ from dtrain_lab.cli.show import (
     print_stacks,
     reports_errors,
 )
-from dtrain_lab.cli.tables import print_table
-from dtrain_lab.errors import DtrainError
+from dtrain_lab.cli.base.tables import print_table
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
-from dtrain_lab.services.connection import ClusterConnection
-from dtrain_lab.services.worlds import readiness
+from dtrain_lab.metrics.outdated import as_of_now, last_text
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import least_share
@@ -65,30 +62,13 @@ def start(
     as_json: bool,
 ) -> None:
     """Start a cluster and wait until it is ready. It ends when this terminal does, unless detached."""
-    portal = Portal.get("terminal", pid=_terminal())
+    portal = Portal.get(pid=_terminal())
     request = Request(
         profile, ranks, nodes, ranks_per_node, name, False if no_monitor else None, python=sys.executable
     )
     began = time.monotonic()
-
-    begun: list[asyncio.Task[ClusterConnection]] = []
-
-    async def begin() -> ClusterInfo:
-        # an interrupt must not end it halfway: its head, or the scheduler's job, would be left behind
-        begun.append(asyncio.create_task(portal.worlds.begin(request, hold=not detach)))
-        return await readiness.ready(await asyncio.shield(begun[0]))
-
-    async def end() -> None:
-        for task in begun:
-            await portal.worlds.stop(await task)
-
-    try:
-        with nullcontext() if as_json else console.status("Starting …"):
-            info = portal.call(begin())
-    except KeyboardInterrupt:
-        with suppress(DtrainError):  # it was not started
-            portal.call(end())  # its lease is the shell's, which lives on
-        raise
+    with nullcontext() if as_json else console.status("Starting …"):
+        _, info = portal.call(portal.worlds.start(request, hold=not detach))
     if as_json:
         print_json(info)
     else:
@@ -102,7 +82,7 @@ def start(
 @reports_errors
 def listing(as_json: bool) -> None:
     """List running clusters."""
-    worlds = Portal.get("terminal", pid=_terminal()).worlds
+    worlds = Portal.get(pid=_terminal()).worlds
     there = worlds.running()
     infos = Portal.get().call(worlds.clusters())
     silent = {r.id for r in worlds.running()}.difference(info.id for info in infos)
@@ -136,7 +116,9 @@ def show(name: str, as_json: bool) -> None:
             console.print(in_terminal(f"{info.reason.message} {info.reason.hint}", name))
         if batch := advice_text.batch(info.metrics, info.world.size):
             console.print(f"{batch[0].upper()}{batch[1:]}.")
-        _print_ranks(info)
+        if last := last_text(info.metrics):
+            console.print(last)
+        _print_ranks(as_of_now(info))
 
 
 @cluster.command()
@@ -199,7 +181,7 @@ def _terminal() -> int:
 
 def reach(name: str) -> Cluster:
     """Return a cluster without taking a lease, so that this command neither keeps it alive nor stops it."""
-    portal = Portal.get("terminal", pid=_terminal())
+    portal = Portal.get(pid=_terminal())
 
     async def reach() -> Cluster:
         return Cluster(portal, await portal.worlds.connect(name))

@@ -9,11 +9,10 @@ import click
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.job import job
-from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.adapter import stdio as adapter
-from dtrain_lab.cli.show import console, print_json, reports_errors
+from dtrain_lab.cli.base.show import console, print_json, reports_errors
 from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import RankView
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
@@ -51,7 +50,6 @@ def debug(
         return
     if not (name or job_name):
         raise BadRequest("No name was given.", "Name a cluster or a job: dtrain-lab debug NAME")
-    Portal.get("terminal")
     debugger = job(job_name).debug() if job_name else _target(str(name))
     try:
         if not no_pause:
@@ -71,19 +69,19 @@ def debug(
 
 
 def _target(name: str) -> Debugger:
-    found: Cluster | None = None
+    target: Cluster | None = None
     try:
-        found = connect(name)
+        target = connect(name)
     except NotFound:
         try:
             debugger: Debugger = job(name).debug()
         except NotFound:
-            known = ", ".join(c.name for c in clusters()) or "none"
+            names = ", ".join(c.name for c in clusters()) or "none"
             raise NotFound(
-                f'There is no cluster and no job "{name}".', f"Clusters: {known}. Jobs: dtrain-lab job list"
+                f'There is no cluster and no job "{name}".', f"Clusters: {names}. Jobs: dtrain-lab job list"
             ) from None
         return debugger
-    return found.debug()
+    return target.debug()
 
 
 class Prompt(cmd.Cmd):
@@ -248,7 +246,7 @@ def _number(text: str) -> int:
 
 
 def _by_place(ranks: tuple[RankView, ...]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    ranks_at: dict[str, list[int]] = {}
     for rank in ranks:
         if rank.phase == "paused" and rank.place is not None:
             where = (
@@ -258,5 +256,5 @@ def _by_place(ranks: tuple[RankView, ...]) -> dict[str, list[int]]:
             where = f"waits in {rank.operation.name}"
         else:
             where = {"gone": "lost", "idle": "idle"}.get(rank.phase, "runs")
-        found.setdefault(where, []).append(rank.rank)
-    return found
+        ranks_at.setdefault(where, []).append(rank.rank)
+    return ranks_at

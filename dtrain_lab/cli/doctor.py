@@ -1,4 +1,4 @@
-"""`dtrain-lab doctor`: a report that people can send, and a trial of the real parts (`selftest`)."""
+"""`dtrain-lab doctor`: a report to attach to bug reports, and a self-test with real ranks (`selftest`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import msgspec
 from dtrain_lab._version import __version__
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli import selftest
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors, sentence
+from dtrain_lab.cli.base.show import as_json, console, print_json, reports_errors, sentence
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.machine.folders import RUNTIME_VARIABLE
@@ -89,7 +89,7 @@ def _bundle(file: Path, report: dict[str, Any]) -> str:
     }
     for name, ask in asks.items():
         try:
-            states[name] = [msgspec.to_builtins(one) for one in portal.call(ask())]
+            states[name] = [msgspec.to_builtins(entry) for entry in portal.call(ask())]
         except (DtrainError, OSError, sqlite3.Error) as error:  # the rest is still useful
             states[name] = [{"error": f"{type(error).__name__}: {error}"}]
     try:
@@ -103,8 +103,8 @@ def _recent_failures() -> dict[str, str]:
     """Return failures of dtrain-lab's own processes in the last day."""
     texts = {}
     try:
-        found = process_log.recent_failures(time.time() - LATELY_S)
-        texts = {who: "; ".join(t.text for t in failures) for who, failures in found.items()}
+        by_process = process_log.recent_failures(time.time() - LATELY_S)
+        texts = {who: "; ".join(t.text for t in failures) for who, failures in by_process.items()}
         portal = Portal.get()
         for cluster in portal.call(portal.worlds.clusters()):
             if cluster.troubles:

@@ -10,17 +10,19 @@ from typing import Any
 import click
 
 from dtrain_lab._version import __version__
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli import measurements
+from dtrain_lab.cli.base.group import PROGRAM, Group
+from dtrain_lab.cli.base.show import exit_code
 from dtrain_lab.cli.cluster import cluster
 from dtrain_lab.cli.debug import debug
 from dtrain_lab.cli.doctor import doctor
-from dtrain_lab.cli.group import PROGRAM, Group
-from dtrain_lab.cli.job import job_group
+from dtrain_lab.cli.jobs.job import job_group
+from dtrain_lab.cli.jobs.script import script
+from dtrain_lab.cli.jobs.submit import submit
+from dtrain_lab.cli.jobs.sweep import sweep_group
 from dtrain_lab.cli.profile import profile
-from dtrain_lab.cli.show import exit_code
 from dtrain_lab.cli.slots import slots
-from dtrain_lab.cli.submit import script, submit
-from dtrain_lab.cli.sweep import sweep_group
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.text import suggestions
 
@@ -44,10 +46,10 @@ class Main(Group):
             ctx.exit(exit_code(refused))
 
     def no_command(self, ctx: click.Context, name: str) -> str:
-        groups = [g for g, one in self.commands.items() if name in getattr(one, "commands", ())]
+        groups = [g for g, group in self.commands.items() if name in getattr(group, "commands", ())]
         if groups:
-            told = suggestions.refusal(PROGRAM, "command", name, ())
-            return f"{told} Use: {', '.join(f'{PROGRAM} {g} {name}' for g in groups)}"
+            refusal = suggestions.refusal(PROGRAM, "command", name, ())
+            return f"{refusal} Use: {', '.join(f'{PROGRAM} {g} {name}' for g in groups)}"
         return super().no_command(ctx, name)
 
 
@@ -63,8 +65,10 @@ def _with_list(error: click.UsageError) -> click.UsageError:
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name=PROGRAM)
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Distributed PyTorch training, from JupyterLab and from the terminal."""
+    ctx.with_resource(Portal.usually("terminal"))
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that the terminal lacks is shown as "?"
         sys.stdout.reconfigure(errors="replace")
 

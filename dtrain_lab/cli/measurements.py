@@ -8,10 +8,11 @@ import click
 import msgspec
 
 from dtrain_lab.api.measurements import check_advise
+from dtrain_lab.cli.base.show import as_json, in_terminal, print_json, reports_errors
+from dtrain_lab.cli.base.tables import print_table
 from dtrain_lab.cli.cluster import done, reach
-from dtrain_lab.cli.show import as_json, in_terminal, print_json, reports_errors
-from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.text.units import least_share
 
 HISTORY_ROWS = 40
 
@@ -45,7 +46,7 @@ def history(name: str, path: str | None, as_json: bool) -> None:
                 "–" if point.get("step") is None else f"{point['step']:,}",
                 "–" if rate is None else f"{rate:,.0f}",
                 "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
-                "–" if share is None else f"{share * 100:.0f} %",
+                least_share(share, "", point.get("comm_overhead_error")),
             )
         )
     names = ("time", "step", "samples/s", "step time", "communication")
@@ -82,11 +83,11 @@ def advise(
         else:
             click.echo(in_terminal(measured["text"], name))
         return
-    found = target.advise()
+    advice = target.advise()
     if as_json:
-        print_json(found)
+        print_json(advice)
         return
-    for line in advice_text.lines(found, target.snapshot(), terminal=True):
+    for line in advice_text.lines(advice, target.snapshot(), terminal=True):
         click.echo(line)
 
 
@@ -96,13 +97,13 @@ def advise(
 @reports_errors
 def diagnose(name: str, as_json: bool) -> None:
     """Measure what takes a training step's time: communication, or waiting for data."""
-    found = reach(name).diagnose()
+    diagnosis = reach(name).diagnose()
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(diagnosis))
         return
-    click.echo(in_terminal(found.text, name))
-    for check in (found.communication, found.data):
+    click.echo(in_terminal(diagnosis.text, name))
+    for check in (diagnosis.communication, diagnosis.data):
         if check is not None:
             click.echo(in_terminal(check.text, name))
-    for note in found.notes:
+    for note in diagnosis.notes:
         click.echo(in_terminal(note, name))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.group import Group
-from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
-from dtrain_lab.cli.tables import print_table
+from dtrain_lab.cli.base.group import Group
+from dtrain_lab.cli.base.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.base.tables import print_table
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.text.units import size_text
@@ -23,12 +23,12 @@ def profile() -> None:
 @reports_errors
 def listing(as_json: bool) -> None:
     """List profiles; an invalid file is listed with its error."""
-    found = profiles.listing()
+    listed = profiles.listing()
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
     rows = []
-    for item in found:
+    for item in listed:
         problem = f"{item.error.message} {item.error.hint}" if item.error else ""
         rows.append((item.name, item.backend or "–", problem or item.file or "built in"))
     print_table(("name", "back-end", "file"), rows)
@@ -40,23 +40,23 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def check(name: str, as_json: bool) -> None:
     """Check that a profile can run, on every node; no cluster is started."""
-    report = Portal.get("terminal").call(profile_check.check(name))
+    report = Portal.get().call(profile_check.check(profiles.load(name)))
     if as_json:
         print_json(report)
         return
-    framework = report["framework"]
+    framework = report.framework
     columns = ("node", "cpus", "gpus", "memory_gib", "python", framework, "driver", "shm_gib", "interfaces")
     print_table(
         [column.replace("_gib", " GiB") for column in columns],
-        [[str(node[column]) for column in columns] for node in report["nodes"]],
+        [[str(getattr(node, column)) for column in columns] for node in report.nodes],
     )
-    between = report["network"]
+    between = report.network
     if between is not None:
         console.print(
-            f"From {between['second']} to {between['first']} ({between['interface']}, TCP): "
-            f"{between['speed']['round_trip_s'] * 1e6:.0f} µs there and back, "
-            f"{size_text(int(between['speed']['bytes_per_s']))} a second."
+            f"From {between.second} to {between.first} ({between.interface}, TCP): "
+            f"{between.speed.round_trip_s * 1e6:.0f} µs there and back, "
+            f"{size_text(int(between.speed.bytes_per_s))} a second."
         )
-    for warning in report["warnings"]:
+    for warning in report.warnings:
         console.print(warning)
-    console.print(f"{name} can run. {report['capacity']}")
+    console.print(f"{name} can run. {report.capacity}")

@@ -1,4 +1,4 @@
-"""The trial of `doctor --run`: the real parts, from the start of ranks to their replacement."""
+"""The self-test of `doctor --run`: starts, interrupts, kills and replaces real ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from dtrain_lab.api import start
 from dtrain_lab.api.cluster import Cluster
-from dtrain_lab.cli.show import sentence
+from dtrain_lab.cli.base.show import sentence
 from dtrain_lab.errors import CellFailed, DtrainError
 from dtrain_lab.machine.facts import local_facts
 
@@ -30,7 +30,7 @@ DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank
 
 
 class SelfTestFailed(Exception):
-    """A step of the trial had another result than it should."""
+    """A step of the self-test did not have the expected result."""
 
 
 def run(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
@@ -56,16 +56,16 @@ def run(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
         seconds = round(time.monotonic() - began, 2)
         steps.append({"step": name, "ok": ok, "seconds": seconds, "message": message})
 
-    made: list[Cluster] = []
+    started: list[Cluster] = []
 
     def begin() -> str:
-        made.append(start(ranks=ranks, name=f"doctor-{os.getpid()}"))
-        info = made[0].snapshot()
+        started.append(start(ranks=ranks, name=f"doctor-{os.getpid()}"))
+        info = started[0].snapshot()
         return f"{info.world.size} ranks on {', '.join(sorted({r.device for r in info.ranks}))}"
 
     step("start ranks", begin)
-    if made:
-        cluster = made[0]
+    if started:
+        cluster = started[0]
         step("all_reduce", lambda: _summed(cluster))
         step("interrupt a cell that hangs", lambda: _interrupted(cluster))
         step("all_reduce with the same group", lambda: _summed(cluster))

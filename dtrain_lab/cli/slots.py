@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.show import (
+from dtrain_lab.cli.base.show import (
     as_json,
     console,
     print_json,
     reports_errors,
 )
-from dtrain_lab.cli.tables import print_table
+from dtrain_lab.cli.base.tables import print_table
 from dtrain_lab.placement.capacity import SLOTS_PER_CORE
 from dtrain_lab.services.profiles import slots as service_slots
 from dtrain_lab.text.units import counted
@@ -25,11 +25,11 @@ from dtrain_lab.text.units import counted
 def slots(profile: str, stop: str | None, as_json: bool) -> None:
     """Show who holds the slots of this machine, or of a profile's hosts, and who waits."""
     wanted = service_slots.listing(profile) if stop is None else service_slots.stop(stop, profile)
-    found = Portal.get().call(wanted)
+    answer = Portal.get().call(wanted)
     if as_json:
-        print_json(found)
+        print_json(answer)
         return
-    for node in found.nodes:
+    for node in answer.nodes:
         free = sum(slot.held_by is None for slot in node.slots)
         console.print(f"{node.name}: {free} of {counted(len(node.slots), 'slot is', 'slots are')} free")
         rows = []
@@ -41,7 +41,7 @@ def slots(profile: str, stop: str | None, as_json: bool) -> None:
             print_table(("slot", "held by", "owner", "process"), rows)
         for holder in node.waiting:
             console.print(f"waits: {holder.kind} {holder.name} ({holder.owner})")
-    if any(slot.device.startswith("cpu:") for node in found.nodes for slot in node.slots):
+    if any(slot.device.startswith("cpu:") for node in answer.nodes for slot in node.slots):
         console.print(
             f"Without GPUs, a core has {SLOTS_PER_CORE} slots, which share it. Jobs wait for free slots; "
             "clusters don't."

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import base64
+import re
 from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dtrain_lab.cells.diff import Comparison, Leaf, compare, describe
+from dtrain_lab.cells.diff import Comparison, Difference, compare, describe
 from dtrain_lab.text import rank_names
+from dtrain_lab.text.numbers import number, readable, told_apart
+from dtrain_lab.wire.links.values import ValueSummary
+
+LACKS = re.compile(r"\bNameError\b|\bis not defined\b")
+"""In the error of a rank that has no variable of that name."""
+LONGEST_VALUE = 40
+"""Characters of a part's value in a sentence."""
+MOST_VALUES = 3
+"""Values of a part in a sentence."""
 
 
 class AcrossGroup(Struct, frozen=True):
     """Ranks with the same value.
 
     `outlier`: more ranks have another value, or this one is NaN; False if each rank has its own value.
-    `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
-    only known for tensors.
+    `text`: the value, or the error if `error` is set; `exact`: the value in full, if its text has fewer
+    digits. `norm` and `nans` (number of NaNs) are only known for tensors.
     """
 
     ranks: tuple[int, ...]
@@ -32,6 +43,9 @@ class AcrossGroup(Struct, frozen=True):
     max_abs: float | None = None
     """Largest absolute difference from the first group, in the first part that differs."""
     error: bool = False
+    lacks: bool = False
+    """Whether the error is that these ranks have no variable of that name."""
+    exact: str = ""
 
 
 class AcrossRow(Struct, frozen=True):
@@ -55,11 +69,11 @@ class AcrossRow(Struct, frozen=True):
     """False if values look the same, and it is unknown whether they are equal."""
 
 
-def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, ...]] | None:
+def wanted_leaf(answers: Mapping[int, ValueSummary]) -> tuple[str, tuple[int, ...]] | None:
     """Choose the part whose numbers are needed to tell how far ranks are apart.
 
     Args:
-        answers: rank → result of `rank.debugger.values.value_summary.glance`.
+        answers: rank → summary of its value.
 
     Returns:
         Path of the part, and one rank of each group; None if no part differs or its numbers aren't
@@ -74,7 +88,7 @@ def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, 
 
 def row(
     expression: str,
-    answers: Mapping[int, dict[str, Any]],
+    answers: Mapping[int, ValueSummary],
     errors: Mapping[int, str],
     values: Mapping[int, str | None],
     running: tuple[int, ...] = (),
@@ -84,7 +98,7 @@ def row(
 
     Args:
         expression: the expression that was evaluated.
-        answers: rank → result of `rank.debugger.values.value_summary.glance`.
+        answers: rank → summary of its value.
         errors: rank → why it could not be evaluated there.
         values: rank → numbers of the part that `wanted_leaf` chose, as base64 of float64.
         running: ranks on which it could not be evaluated, because they are running.
@@ -92,32 +106,12 @@ def row(
     """
     comparison = _compared(answers)
     unclear = comparison is not None and comparison.first is None and bool(comparison.opaque)
-    groups: dict[Any, list[int]] = {}
-    for rank, found in sorted(answers.items()):
-        groups.setdefault(found["type"] if unclear else _key(found), []).append(rank)
-    ordered = sorted(groups.values(), key=lambda ranks: (-len(ranks), ranks[0]))
-    reference = next((values[r] for r in (ordered[0] if ordered else ()) if values.get(r)), None)
-    largest = len(ordered[0]) if ordered else 0
-    whole = any(not _has_nan(answers[ranks[0]]) for ranks in ordered)
-    made = [
-        _group(
-            ranks,
-            answers[ranks[0]],
-            len(ranks) < largest or (whole and _has_nan(answers[ranks[0]])),
-            _apart(reference, values, ranks) if position else None,
-        )
-        for position, ranks in enumerate(ordered)
-    ]
-    failures: dict[str, list[int]] = {}
-    for rank, message in sorted(errors.items()):
-        failures.setdefault(message, []).append(rank)
-    made += [
-        AcrossGroup(tuple(ranks), message, outlier=bool(made), error=True)
-        for message, ranks in failures.items()
-    ]
+    alike = _alike(answers, by_type=unclear)
+    made = _of_values(alike, answers, values)
+    made += _of_errors(errors, outlier=bool(made))
     first = comparison.first if comparison is not None else None
-    alone = len(ordered) == 1 and len(answers) > 1
-    opaque = alone and (unclear or any(a.get("opaque") for a in answers.values()))
+    alone = len(alike) == 1 and len(answers) > 1
+    opaque = alone and (unclear or any(a.opaque for a in answers.values()))
     same = len(made) == 1 and not running and not opaque
     return AcrossRow(
         expression,
@@ -132,55 +126,85 @@ def row(
     )
 
 
-def _compared(answers: Mapping[int, dict[str, Any]]) -> Comparison | None:
+def _alike(answers: Mapping[int, ValueSummary], *, by_type: bool) -> list[list[int]]:
+    """Group ranks whose values are equal, or of one type; the largest group comes first."""
+    groups: dict[Any, list[int]] = {}
+    for rank, found in sorted(answers.items()):
+        groups.setdefault(found.type if by_type else _key(found), []).append(rank)
+    return sorted(groups.values(), key=lambda ranks: (-len(ranks), ranks[0]))
+
+
+def _of_values(
+    alike: list[list[int]], answers: Mapping[int, ValueSummary], values: Mapping[int, str | None]
+) -> list[AcrossGroup]:
+    """Describe groups of ranks with the same value; arguments as of `row`."""
+    reference = next((values[r] for r in (alike[0] if alike else ()) if values.get(r)), None)
+    largest = len(alike[0]) if alike else 0
+    whole = any(not _has_nan(answers[ranks[0]]) for ranks in alike)
+    shown = [answers[ranks[0]] for ranks in alike]
+    short = [found.text for found in shown]
+    texts = told_apart(short, [found.exact or found.text for found in shown])
+    return [
+        _group(
+            ranks,
+            answers[ranks[0]],
+            texts[position],
+            len(ranks) < largest or (whole and _has_nan(answers[ranks[0]])),
+            _apart(reference, values, ranks) if position else None,
+        )
+        for position, ranks in enumerate(alike)
+    ]
+
+
+def _of_errors(errors: Mapping[int, str], *, outlier: bool) -> list[AcrossGroup]:
+    """Describe groups of ranks with the same error."""
+    failures: dict[str, list[int]] = {}
+    for rank, message in sorted(errors.items()):
+        failures.setdefault(message, []).append(rank)
+    return [
+        AcrossGroup(tuple(ranks), message, outlier=outlier, error=True, lacks=bool(LACKS.search(message)))
+        for message, ranks in failures.items()
+    ]
+
+
+def _compared(answers: Mapping[int, ValueSummary]) -> Comparison | None:
     if len(answers) < 2:
         return None
-    return compare(
-        {
-            rank: [
-                Leaf(path, kind, dtype, tuple(shape), *digests)
-                for path, kind, dtype, shape, *digests in found["leaves"]
-            ]
-            for rank, found in answers.items()
-        }
-    )
+    return compare({rank: found.leaves for rank, found in answers.items()})
 
 
-def _key(found: dict[str, Any]) -> Any:
+def _key(found: ValueSummary) -> Any:
     """Return a key that is equal for equal values: by their parts, or by their text if they have none."""
     # what an object looks like from outside counts only where it has no digest of its content
-    leaves = [leaf[:5] if leaf[4] else leaf for leaf in found["leaves"]]
-    return (found["type"], str(leaves), _device_free(found))
+    leaves = tuple(replace(leaf, outside="") if leaf.digest else leaf for leaf in found.leaves)
+    return (found.type, leaves, _device_free(found))
 
 
-def _device_free(found: dict[str, Any]) -> Any:
-    tensor = found.get("tensor")
-    return (
-        (tuple(tensor["shape"]), tensor["dtype"])
-        if tensor
-        else found["text"]
-        if not found["leaves"]
-        else None
-    )
+def _device_free(found: ValueSummary) -> Any:
+    if found.tensor is not None:
+        return found.tensor.shape, found.tensor.dtype
+    return None if found.leaves else found.exact or found.text
 
 
-def _has_nan(found: dict[str, Any]) -> bool:
-    tensor = found.get("tensor") or {}
-    return bool(tensor.get("nans")) or found["text"] == "nan"
+def _has_nan(found: ValueSummary) -> bool:
+    return (found.tensor is not None and found.tensor.nans > 0) or found.text == "nan"
 
 
-def _group(ranks: list[int], found: dict[str, Any], outlier: bool, max_abs: float | None) -> AcrossGroup:
-    tensor = found.get("tensor") or {}
+def _group(
+    ranks: list[int], found: ValueSummary, text: str, outlier: bool, max_abs: float | None
+) -> AcrossGroup:
+    tensor = found.tensor
     return AcrossGroup(
         tuple(ranks),
-        found["text"],
+        text,
         outlier,
-        tuple(tensor["shape"]) if tensor else None,
-        tensor.get("dtype"),
-        tensor.get("device"),
-        tensor.get("norm"),
-        int(tensor.get("nans", 0)),
+        tensor.shape if tensor is not None else None,
+        tensor.dtype if tensor is not None else None,
+        tensor.device if tensor is not None else None,
+        tensor.norm if tensor is not None else None,
+        tensor.nans if tensor is not None else 0,
         max_abs,
+        exact=found.exact if found.exact != text else "",
     )
 
 
@@ -198,27 +222,45 @@ def _sentence(
     running: tuple[int, ...],
     waiting: Collection[int],
 ) -> str:
-    """Describe the groups: "412 on all", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
+    """Describe the groups: "412 on all ranks", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
     if not groups:
         return _running(running, waiting) if running else "no rank has it"
     if len(groups) == 1:
         one = groups[0]
         everywhere = len(one.ranks) > 1 and not running
-        where = "on all" if everywhere else f"on {rank_names.name(one.ranks)}"
-        return f"{one.text} {where}"
+        where = "on all ranks" if everywhere else f"on {rank_names.name(one.ranks)}"
+        return f"{one.text} ({where})" if one.error else f"{one.text} {where}"
     shapes = {g.shape for g in groups if not g.error}
     first = comparison.first if comparison is not None else None
     if len(shapes) > 1 and None not in shapes:
         return f"shape {_shape(groups[0].shape)} on {rank_names.name(groups[0].ranks)}"
     if first is not None and first.path:
-        leaf = next((leaf for leaf in first.leaves if leaf is not None), None)
-        return f"differs first in {first.path} ({describe(leaf)})"
-    numbers = [_number(g.text) for g in groups if not g.error]
+        return f"differs first in {first.path}{_difference(first)}"
+    numbers = [number(g.text) for g in groups if not g.error]
     if all(n is not None for n in numbers) and len(numbers) > 1:
-        finite = [g.text for g in groups if not g.error and _number(g.text) == _number(g.text)]
-        ordered = sorted(finite, key=lambda t: _number(t) or 0.0)
+        finite = [g.text for g in groups if not g.error and number(g.text) == number(g.text)]
+        ordered = sorted(finite, key=lambda t: number(t) or 0.0)
         return f"{ordered[0]} to {ordered[-1]}" if len(ordered) > 1 else ordered[0] if ordered else "nan"
     return f"{len(groups)} different values"
+
+
+def _difference(first: Difference) -> str:
+    """Describe the first part that differs: a plain value on which ranks, otherwise what it is."""
+    leaf = next((leaf for leaf in first.leaves if leaf is not None), None)
+    if leaf is None or leaf.kind != "value":
+        return f" ({describe(leaf)})"
+    exact = [leaf.digest if leaf else "missing" for leaf in first.leaves]
+    texts = told_apart(map(readable, exact), exact)
+    said = [
+        f"{_cut(text)} on {rank_names.name(ranks)}"
+        for text, ranks in zip(texts, (first.same, *first.others), strict=True)
+    ]
+    more = f" and {len(said) - MOST_VALUES} more" if len(said) > MOST_VALUES else ""
+    return f": {', '.join(said[:MOST_VALUES])}{more}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def _running(ranks: tuple[int, ...], waiting: Collection[int]) -> str:
@@ -234,10 +276,3 @@ def _running(ranks: tuple[int, ...], waiting: Collection[int]) -> str:
 
 def _shape(shape: tuple[int, ...] | None) -> str:
     return f"({', '.join(str(n) for n in shape or ())})"
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

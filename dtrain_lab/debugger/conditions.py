@@ -6,6 +6,7 @@ A condition thus works in any frame, even if the frame has no variable `rank`.
 from __future__ import annotations
 
 import ast
+import re
 
 from dtrain_lab.debugger.state import Breakpoint, Dap
 from dtrain_lab.errors import BadRequest
@@ -13,6 +14,10 @@ from dtrain_lab.errors import BadRequest
 COUNTER = "__import__('dtrain_lab.rank.debugger.hit_counts', fromlist=['hit']).hit"
 """Counts hits in the condition itself: pydevd stops when either its count or its condition is met, and its
 count goes on from one run of a cell to the next."""
+NUMBER, SIGN = r"(?:0|[1-9][0-9]*)", "==|!=|<=|>=|<|>"
+HIT_COUNT = re.compile(
+    rf"(?:{SIGN})?\s*{NUMBER}|%\s*(?P<divisor>{NUMBER})(?:\s*(?P<sign>{SIGN})\s*(?P<remainder>{NUMBER}))?"
+)
 
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
@@ -32,7 +37,7 @@ def check(point: Breakpoint) -> None:
     Raises:
         BadRequest: the condition, hit count or log text can't be parsed.
     """
-    for what, field, text in (
+    for label, field, text in (
         ("condition", "condition", point.condition),
         ("log text", "log", _log_call(point.log)),
     ):
@@ -42,16 +47,26 @@ def check(point: Breakpoint) -> None:
             ast.parse(text, mode="eval")
         except SyntaxError as error:
             raise BadRequest(
-                f"The {what} can't be read: {error.msg}.",
+                f"The {label} can't be read: {error.msg}.",
                 "Write a Python expression, such as: rank == 3 and loss.isnan()"
-                if what == "condition"
+                if label == "condition"
                 else "Write text with expressions in braces, such as: loss is {loss.item():.3f}",
                 code=f"unreadable_{field}",
             ) from error
-    count = point.hit.strip().lstrip("<>=%! ")
-    if point.hit and not count.split("==")[0].strip().isdigit():
+    if point.hit and not _is_hit_count(point.hit):
         hint = 'Write "3", ">= 3", or "% 10 == 0".'
         raise BadRequest(f'"{point.hit}" is not a hit count.', hint, code="unreadable_hit")
+
+
+def _is_hit_count(text: str) -> bool:
+    """Whether a text is a hit count that some pass can meet: "3", ">= 3", "% 10", "% 10 == 0"."""
+    match = HIT_COUNT.fullmatch(text.strip())
+    if match is None:
+        return False
+    divisor, sign, remainder = match["divisor"], match["sign"], match["remainder"]
+    if divisor is None:
+        return True
+    return int(divisor) > 0 and (sign != "==" or int(remainder) < int(divisor))
 
 
 def for_rank(point: Breakpoint, path: str, rank: int) -> dict[str, object]:
@@ -103,14 +118,14 @@ class _Numbered(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Skip a lambda with its own parameter `rank`."""
         args = node.args
-        own = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-        if any(a is not None and a.arg == "rank" for a in own):
+        arguments = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        if any(a is not None and a.arg == "rank" for a in arguments):
             return node
         return self.generic_visit(node)
 
     def _comprehension(self, node: Comprehension) -> ast.AST:
         """Leave a comprehension's own `rank` alone."""
-        names = [name for made in node.generators for name in ast.walk(made.target)]
+        names = [name for generator in node.generators for name in ast.walk(generator.target)]
         if not any(isinstance(name, ast.Name) and name.id == "rank" for name in names):
             return self.generic_visit(node)
         # only the first iterable is evaluated outside of the comprehension's scope

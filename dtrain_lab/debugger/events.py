@@ -37,6 +37,10 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     Returns:
         The new state, and the events for the front end.
     """
+    return _without_steps(*_happened(state, rank, event, body))
+
+
+def _happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     if rank >= len(state.ranks):
         return state, ()
     if event == "loaded":  # a file with breakpoints
@@ -77,17 +81,24 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             if state.focus != rank:
                 return state, (state_event(state),)
             events = (continued(rank),) if was == "paused" else ()
-            state, told = targeted(state)
-            return state, (*events, *told)
+            state, target_events = targeted(state)
+            return state, (*events, *target_events)
         case _:
             return state, ()
 
 
 def settled(state: State) -> Moved:
-    """Once ranks have had time to stop, focus a paused one if the focused rank still runs."""
-    if not state.paused or state.focus in state.paused or state.moving == "step" or state.editor:
+    """Once ranks have had time to stop, focus a paused one if the focused rank still runs.
+
+    After a step, the rank that the user has chosen stays in focus.
+    """
+    if not state.paused or state.focus in state.paused or state.editor:
         return state, ()
-    return focus(state, state.paused[0])
+    if state.moving != "step" or state.focus is None:
+        return focus(state, state.paused[0])
+    chosen = state.ranks[state.focus]
+    stays = chosen.phase != "running" or chosen.operation is not None
+    return _with_steps(state) if stays and not state.offers_steps else (state, ())
 
 
 def left(before: State, state: State) -> Moved:
@@ -112,7 +123,7 @@ def targeted(state: State) -> Moved:
     """
     moves = movers(state)
     if state.focus in state.paused or not moves or state.editor:
-        return state, (state_event(state),)
+        return _without_steps(state, (state_event(state),))
     return focus(state, moves[0])
 
 
@@ -124,13 +135,33 @@ def focus(state: State, rank: int) -> Moved:
         rank: The rank, paused or not.
     """
     before = state.focus
-    state = replace(state, focus=rank)
-    events: list[Dap] = []
+    shown = before in state.paused or state.offers_steps
+    state = replace(state, focus=rank, offers_steps=False)
     if state.ranks[rank].phase == "paused":
-        events.append(stopped(state, rank))
-    elif before is not None and before in state.paused:
-        events.append(continued(before))
-    return state, (*events, state_event(state))
+        return state, (stopped(state, rank), state_event(state))
+    state, told = _with_steps(state)
+    return state, (continued(before), *told) if shown and before is not None else told
+
+
+def _with_steps(state: State) -> Moved:
+    """Have JupyterLab offer steps that move other ranks, while the focused one is not paused.
+
+    It offers steps only while a thread has stopped, so it is told that the focused rank has; that has no
+    frames.
+    """
+    rank = state.focus
+    if rank is None or rank in state.paused or state.editor or not movers(state):
+        return state, (state_event(state),)
+    return replace(state, offers_steps=True), (stopped(state, rank), state_event(state))
+
+
+def _without_steps(state: State, told: tuple[Dap, ...]) -> Moved:
+    """Have JupyterLab offer no steps any more, once they would move no rank, or the focused one is paused."""
+    focused = state.focus in state.paused
+    if not state.offers_steps or (movers(state) and not focused):
+        return state, told
+    state = replace(state, offers_steps=False)
+    return state, told if focused or state.focus is None else (continued(state.focus), *told)
 
 
 def record_location(state: State, rank: int, body: Dap) -> State:
@@ -144,13 +175,13 @@ def record_location(state: State, rank: int, body: Dap) -> State:
     if state.ranks[rank].phase == "paused":
         return state
     operation = body.get("operation")
-    found = msgspec.convert(operation, Collective) if operation else None
+    collective = msgspec.convert(operation, Collective) if operation else None
     place = _place(state, body.get("place"))
-    if found is None or found.name != state.held.get(rank, found.name):
+    if collective is None or collective.name != state.began_before.get(rank, collective.name):
         state = state.resumed((rank,))
     if place is None:  # between cells: a cluster's rank is idle, a job's continues by itself
         return state.rank(rank, phase="running" if state.texts else "idle", place=None, operation=None)
-    return state.rank(rank, phase="running", place=place, operation=found)
+    return state.rank(rank, phase="running", place=place, operation=collective)
 
 
 def cell_began(state: State, ranks: Sequence[int]) -> State:
@@ -250,9 +281,9 @@ def path_of(state: State, path: str) -> str:
         here, there = state.folders or ("", "\0")
         return here + path.removeprefix(there) if path.startswith(f"{there}/") else path
     name = path.removeprefix(CELL)
-    known = next((p for p in state.cells if (state.names.get(p) or cell_name(p)) == name), None)
+    cell_path = next((p for p in state.cells if (state.names.get(p) or cell_name(p)) == name), None)
     # a cell without a breakpoint, which the front end has not announced
-    return known or (f"{state.prefix}{name}" if state.prefix and not name.startswith("[") else path)
+    return cell_path or (f"{state.prefix}{name}" if state.prefix and not name.startswith("[") else path)
 
 
 def _wrong(state: State, rank: int, body: Dap) -> State:

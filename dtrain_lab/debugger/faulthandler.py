@@ -36,17 +36,17 @@ def main_frames(text: str) -> tuple[Frame, ...]:
     """
     blocks = re.split(r"\n\n", text.strip())
     main = next((b for b in blocks if ".ipynb[" in b or "  cell [" in b), blocks[-1] if blocks else "")
-    found: list[Frame] = []
+    frames: list[Frame] = []
     for line in main.splitlines():
         match = _FRAME.search(line)
         if match:
             of_job = _CELL_FILE.search(match["file"]) if match["file"] else None
             cell = match["cell"] or (of_job["cell"] if of_job else None)
             file = f"cell {cell}" if cell else match["file"]
-            found.append(Frame(file, int(match["line"]), match["function"], "", cell))
-    found.reverse()
-    first = next((i for i, f in enumerate(found) if f.cell), 0)
-    return tuple(found[first:][-MOST_FRAMES:])
+            frames.append(Frame(file, int(match["line"]), match["function"], "", cell))
+    frames.reverse()
+    first = next((i for i, f in enumerate(frames) if f.cell), 0)
+    return tuple(frames[first:][-MOST_FRAMES:])
 
 
 def without_writer(text: str) -> str:

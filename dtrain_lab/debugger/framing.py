@@ -50,19 +50,19 @@ class Decoder:
             BadRequest: the bytes are not a message of the protocol, and no next message can be found.
         """
         self._buffer += data
-        found: list[Dap] = []
+        messages: list[Dap] = []
         while True:
             head, mark, rest = self._buffer.partition(END)
             if not mark:
                 if len(head) > MOST_HEADER:
                     raise _foreign(head)
-                return found
+                return messages
             length = _length(head)
             if length is None or length > MOST_BODY:
                 self._to_next_header(len(head) + len(mark))
                 continue
             if len(rest) < length:
-                return found
+                return messages
             message = _object(rest[:length])
             if message is None:
                 length = self._end_of_bad_body(rest, length)
@@ -72,7 +72,7 @@ class Decoder:
                 self._skip(rest[:length], rest[length:])
                 continue
             self._buffer = rest[length:]
-            found.append(message)
+            messages.append(message)
 
     def _to_next_header(self, end: int) -> None:
         """Skip bytes before the next header, left by a length that was too small or by a missing header."""

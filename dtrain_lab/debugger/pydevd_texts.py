@@ -26,8 +26,8 @@ def is_gone(message: str) -> bool:
 
 def unchanged(message: str) -> str | None:
     """Return the variable that pydevd could not set; None if the message says something else."""
-    found = UNCHANGED.match(message)
-    return found[1] if found else None
+    match = UNCHANGED.match(message)
+    return match[1] if match else None
 
 
 def is_excluded(message: object) -> bool:
@@ -43,12 +43,12 @@ def last_line(text: str) -> str:
 
 def error_of(text: str) -> str:
     """An error as Python prints it, from the `repr` that pydevd returns instead of a value."""
-    found = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
+    match = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
     try:
-        first = ast.literal_eval(f"({found[2]},)")[0] if found else None
+        first = ast.literal_eval(f"({match[2]},)")[0] if match else None
     except (ValueError, SyntaxError, IndexError):
         first = None
-    return f"{found[1]}: {first}" if found and isinstance(first, str) else last_line(text)
+    return f"{match[1]}: {first}" if match and isinstance(first, str) else last_line(text)
 
 
 def stop_error(body: Mapping[str, Any]) -> str:
@@ -63,5 +63,5 @@ def stop_error(body: Mapping[str, Any]) -> str:
     if not kind or kind == KeyboardInterrupt.__name__:
         return ""
     lines = str(body.get("description") or "").strip().splitlines()
-    told = f"{kind}: {lines[0].strip()}" if lines else kind
-    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+    text = f"{kind}: {lines[0].strip()}" if lines else kind
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

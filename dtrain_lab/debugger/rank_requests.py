@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.debugger.state import PER_RANK, REFERENCES, Dap, State, inward
+from dtrain_lab.debugger.state import PER_RANK, REFERENCES, Dap, State, inward, rank_of
 
 
 class Order(Struct, frozen=True):
@@ -47,3 +47,16 @@ def same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
         ranks: The ranks that get it.
     """
     return Order(command, {rank: arguments for rank in ranks})
+
+
+def rich_inspection(arguments: Dap) -> tuple[Order, ...]:
+    """Make the order for the rich representation of a variable; none if it is not a rank's."""
+    rank = rank_of(arguments)
+    if rank is None:
+        return ()
+    name = str(arguments.get("variableName", ""))
+    if not name.isidentifier():
+        return ()
+    _, frame = inward(arguments["frameId"])
+    expression = f"__import__('IPython').core.interactiveshell.DisplayFormatter().format({name})"
+    return (Order("evaluate", {rank: {"expression": expression, "frameId": frame, "context": "clipboard"}}),)

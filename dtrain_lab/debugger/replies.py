@@ -42,41 +42,28 @@ def reply(
         case "debugInfo" if kernel is not None:
             return state, _info(state, kernel), ()
         case "threads" if kernel is not None:
-            threads = [
-                {"id": FIRST_THREAD + r.rank, "name": f"rank {r.rank} ({r.phase})"}
-                for r in state.ranks
-                if r.attached
-            ]
-            known = kernel.get("body", {}).get("threads", [])
-            return state, {**kernel, "body": {"threads": [*known, *threads]}}, ()
+            return state, _threads(state, kernel), ()
         case "setBreakpoints" if first:
             state, breakpoints = _placed(state, path_in(request), first)
             return state, _ok(request, {"breakpoints": breakpoints}), (events.state_event(state),)
         case "dtrain/breakpoint":
             return _one_breakpoint(state, request, arguments, first)
         case "pause" | "dtrain/pause" if kernel is None and first:
-            told_to = {rank for rank, answer in first.items() if answer.get("success")}
-            if not told_to:
-                return state, _no(request, _refusal(first)), ()
-            state = replace(state, pausing=tuple(sorted((told_to & {*state.running}) | {*state.pausing})))
-            return state, _ok(request, {}), (events.state_event(state),)
+            return _pausing(state, request, first)
         case "disconnect" | "terminate":
             state = _off(state)
             return state, kernel or _ok(request, {}), (events.state_event(state),)
         case "dtrain/focus":
-            rank = int(arguments["rank"])
-            if not 0 <= rank < len(state.ranks):
-                raise BadRequest(f"There is no rank {rank}.", f"There are ranks 0 to {len(state.ranks) - 1}.")
-            state, told = events.focus(state, rank)
-            return state, _ok(request, {}), told
+            state, emitted = _focused(state, int(arguments["rank"]))
+            return state, _ok(request, {}), emitted
         case "dtrain/mode":
             state = replace(
                 state,
                 mode=arguments.get("mode", state.mode),
                 chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
             )
-            state, told = events.targeted(state)
-            return state, _ok(request, {}), told
+            state, emitted = events.targeted(state)
+            return state, _ok(request, {}), emitted
         case "dtrain/exceptions":
             return state, _ok(request, {"filters": list(state.filters)}), ()
         case "dtrain/state":
@@ -89,6 +76,30 @@ def reply(
         case "richInspectVariables" if first:
             return state, _inspected(request, first), ()
     return state, kernel if kernel is not None else _of_ranks(state, request, first), ()
+
+
+def _threads(state: State, kernel: Dap) -> Dap:
+    """The kernel's reply with a thread for each rank that is debugged."""
+    threads = [
+        {"id": FIRST_THREAD + r.rank, "name": f"rank {r.rank} ({r.phase})"} for r in state.ranks if r.attached
+    ]
+    kernel_threads = kernel.get("body", {}).get("threads", [])
+    return {**kernel, "body": {"threads": [*kernel_threads, *threads]}}
+
+
+def _pausing(state: State, request: Dap, answers: Answers) -> tuple[State, Dap, tuple[Dap, ...]]:
+    """Note which ranks will pause; refused if none will."""
+    told_to = {rank for rank, answer in answers.items() if answer.get("success")}
+    if not told_to:
+        return state, _no(request, _refusal(answers)), ()
+    state = replace(state, pausing=tuple(sorted((told_to & {*state.running}) | {*state.pausing})))
+    return state, _ok(request, {}), (events.state_event(state),)
+
+
+def _focused(state: State, rank: int) -> tuple[State, tuple[Dap, ...]]:
+    if not 0 <= rank < len(state.ranks):
+        raise BadRequest(f"There is no rank {rank}.", f"There are ranks 0 to {len(state.ranks) - 1}.")
+    return events.focus(state, rank)
 
 
 def _of_ranks(state: State, request: Dap, answers: Answers) -> Dap:
@@ -154,25 +165,25 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
 
 def _best(answers: Sequence[Sequence[Dap]], count: int) -> list[Dap]:
     """Of all ranks' answers for each breakpoint, return one that says it is set, if any does."""
-    full = [one for one in answers if len(one) == count]
-    made = []
+    full = [points for points in answers if len(points) == count]
+    best_points = []
     for index in range(count if full else 0):
-        of_ranks = [dict(one[index]) for one in full]
-        best = next((one for one in of_ranks if one.get("verified")), of_ranks[0])
-        made.append({**best, "loaded": any(one.get("loaded", True) for one in of_ranks)})
-    return made
+        of_ranks = [dict(points[index]) for points in full]
+        best = next((point for point in of_ranks if point.get("verified")), of_ranks[0])
+        best_points.append({**best, "loaded": any(point.get("loaded", True) for point in of_ranks)})
+    return best_points
 
 
 def _shown(state: State, at: Dap, refusal: str) -> Dap:
     """A breakpoint for the front end. For an editor it waits while no rank has loaded its file."""
-    made = {key: value for key, value in at.items() if key != "loaded"}
+    shown = {key: value for key, value in at.items() if key != "loaded"}
     if not state.editor or not at.get("verified"):
-        return made
+        return shown
     if refusal:
-        made["message"] = refusal
+        shown["message"] = refusal
     if not at["loaded"]:
-        made |= {"verified": False, "reason": "pending", "message": PENDING}
-    return made
+        shown |= {"verified": False, "reason": "pending", "message": PENDING}
+    return shown
 
 
 def _lacking(answers: Answers) -> list[int]:
@@ -226,7 +237,7 @@ def _info(state: State, kernel: Dap) -> Dap:
     ]
     paths = {o["source"] for o in ours}
     body["breakpoints"] = [*(b for b in body.get("breakpoints", ()) if b["source"] not in paths), *ours]
-    if state.focus in state.paused and state.focus is not None:
+    if state.focus is not None and (state.focus in state.paused or state.offers_steps):
         body["stoppedThreads"] = [FIRST_THREAD + state.focus]
     return {**kernel, "body": body}
 
@@ -238,7 +249,8 @@ def _off(state: State) -> State:
         )
         for r in state.ranks
     )
-    return replace(state, ranks=ranks, on=False, points={}, filters=(), notes=(), moving="continue")
+    state = replace(state, ranks=ranks, on=False, offers_steps=False)
+    return replace(state, points={}, filters=(), notes=(), moving="continue")
 
 
 def _ok(request: Dap, body: Dap) -> Dap:

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from dtrain_lab.debugger import conditions
 from dtrain_lab.debugger.rank_requests import Order as Order
-from dtrain_lab.debugger.rank_requests import all_attached, for_rank, same
+from dtrain_lab.debugger.rank_requests import all_attached, for_rank, rich_inspection, same
 from dtrain_lab.debugger.sources import CELL, cell_name, is_cell
 from dtrain_lab.debugger.state import (
     Breakpoint,
     Dap,
     State,
     Step,
-    inward,
     movers,
     path_in,
     rank_of,
@@ -46,6 +45,8 @@ def asks_kernel(state: State, request: Dap) -> bool:
     """
     command, arguments = request["command"], request.get("arguments") or {}
     if command.startswith(OURS) or rank_of(arguments) is not None:
+        return False
+    if command == "evaluate" and state.offers_steps:  # it has no frame
         return False
     if command == "continue" or command in STEPS or command == "pause":
         return not (state.paused if command != "pause" else state.running)
@@ -79,7 +80,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
 
     Raises:
         BadRequest: the request is invalid.
-        Conflict: an expression runs a collective, and not all ranks are paused.
+        Conflict: an expression runs a collective, and not all ranks are paused; or the focused rank is not.
     """
     command, arguments = request["command"], request.get("arguments") or {}
     match command:
@@ -92,8 +93,8 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             if path not in state.cells and is_cell(path):
                 return state, ()
             before = {point.line: point for point in state.points.get(path, ())}
-            asked = map(conditions.given, arguments.get("breakpoints", ()))
-            points = tuple(before.get(point.line, point) for point in asked)
+            requested = map(conditions.given, arguments.get("breakpoints", ()))
+            points = tuple(before.get(point.line, point) for point in requested)
             state = replace(state, points={**state.points, path: points})
             return state, _points(state, path, state.attached)
         case "dtrain/breakpoint":
@@ -102,12 +103,12 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             state = replace(state, filters=tuple(arguments.get("filters", ())))
             return state, all_attached(state, command, {"filters": list(state.filters)})
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
-            state, made = _moved(state, command, state.paused if arguments.get("all") else movers(state))
+            state, moves = _moved(state, command, state.paused if arguments.get("all") else movers(state))
             if command != "continue" or not state.pausing:
-                return state, made
+                return state, moves
             # a pending pause would stop a rank long after all ranks were continued
             back = Order("unpause", {r: {} for r in state.pausing})
-            return replace(state, pausing=()), (*made, back)
+            return replace(state, pausing=()), (*moves, back)
         case "pause" if not asks_kernel(state, request):
             return replace(state, step=None), (Order("pause", {r: {} for r in state.running}),)
         case "dtrain/pause":
@@ -121,7 +122,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
         case "evaluate":
             return state, _evaluate(state, arguments)
         case "richInspectVariables":
-            return state, _rich(arguments)
+            return state, rich_inspection(arguments)
         case "source" if kernel is not None and not kernel.get("success") and state.focus in state.paused:
             path = there_of(state, path_in(request))  # its node may have the file
             return state, (Order(command, {state.focus: {"source": {"path": path}}}),)
@@ -135,14 +136,14 @@ def catch_up(state: State, ranks: Sequence[int]) -> tuple[Order, ...]:
         state: The debugger's state.
         ranks: Ranks of the cell.
     """
-    made: list[Order] = []
+    orders: list[Order] = []
     for path, code in state.cells.items():
         if state.points.get(path) and path not in state.names:
-            made.append(same("dumpCell", {"name": cell_name(path), "code": code}, ranks))
+            orders.append(same("dumpCell", {"name": cell_name(path), "code": code}, ranks))
     for path in state.points:
-        made.extend(_points(state, path, ranks))
-    made.append(same("setExceptionBreakpoints", {"filters": list(state.filters)}, ranks))
-    return tuple(made)
+        orders.extend(_points(state, path, ranks))
+    orders.append(same("setExceptionBreakpoints", {"filters": list(state.filters)}, ranks))
+    return tuple(orders)
 
 
 # ---- parts
@@ -154,7 +155,7 @@ def _one(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
     if rank is None:
         return ()
     if rank >= len(state.ranks):
-        raise BadRequest(f"There is no rank {rank}.", "")
+        raise BadRequest(f"There is no rank {rank}.", f"The ranks are 0 to {len(state.ranks) - 1}.")
     return (Order(command, {rank: for_rank(arguments)}),)
 
 
@@ -189,6 +190,8 @@ def there_of(state: State, path: str) -> str:
     """
     if path in state.cells:
         return f"{CELL}{state.names.get(path) or cell_name(path)}"
+    if state.prefix and path.startswith(state.prefix):  # a cell that the front end has not announced
+        return f"{CELL}{path.removeprefix(state.prefix)}"
     if state.folders is not None and path.startswith(f"{state.folders[0]}/"):
         return state.folders[1] + path.removeprefix(state.folders[0])
     return path
@@ -226,8 +229,8 @@ def catch_step(state: State, rank: int) -> tuple[State, tuple[Order, ...]]:
     left = replace(step, late=tuple(r for r in step.late if r != rank))
     if view.reason not in ("breakpoint", "step") or view.place not in step.places:
         return replace(state, step=left), ()
-    state, made = _moved(state, step.command, (rank,))
-    return replace(state, step=left if view.place in step.begins else step), made
+    state, orders = _moved(state, step.command, (rank,))
+    return replace(state, step=left if view.place in step.begins else step), orders
 
 
 def _breakpoint(state: State, arguments: Dap) -> tuple[State, tuple[Order, ...]]:
@@ -272,6 +275,8 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
     rank = rank_of(arguments)
     if rank is None and state.focus in state.paused:
         rank = state.focus
+    if rank is None and state.offers_steps:
+        raise Conflict(f"Rank {state.focus} is not paused.", "Look at a paused rank to evaluate something.")
     if rank is None:
         return ()
     if not COLLECTIVE.search(str(arguments.get("expression", ""))):
@@ -286,15 +291,3 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
     # on all ranks, each in its own innermost frame: the front end's is one rank's
     plain = {k: v for k, v in arguments.items() if k != "frameId"}
     return (Order("evaluate", dict.fromkeys(paused, plain), SLOW_S),)
-
-
-def _rich(arguments: Dap) -> tuple[Order, ...]:
-    rank = rank_of(arguments)
-    if rank is None:
-        return ()
-    name = str(arguments.get("variableName", ""))
-    if not name.isidentifier():
-        return ()
-    _, frame = inward(arguments["frameId"])
-    expression = f"__import__('IPython').core.interactiveshell.DisplayFormatter().format({name})"
-    return (Order("evaluate", {rank: {"expression": expression, "frameId": frame, "context": "clipboard"}}),)

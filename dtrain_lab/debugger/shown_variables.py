@@ -16,19 +16,21 @@ def numbered(state: State, rank: int, body: Dap) -> Dap:
         rank: number of the rank.
         body: body of its answer.
     """
-    made = dict(body)
-    for frame in made.get("stackFrames", ()):
+    translated = dict(body)
+    for frame in translated.get("stackFrames", ()):
         frame["id"] = outward(rank, frame["id"])
         if frame.get("source", {}).get("path"):
             frame["source"]["path"] = events.path_of(state, frame["source"]["path"])
-    for one in (*made.get("scopes", ()), *made.get("variables", ()), made):
-        if one.get("variablesReference"):
-            one["variablesReference"] = outward(rank, one["variablesReference"])
-    if "variables" in made:
-        made["variables"] = [
-            v if state.editor else _typed_variable(v) for v in made["variables"] if not _hidden(v["name"])
+    for item in (*translated.get("scopes", ()), *translated.get("variables", ()), translated):
+        if item.get("variablesReference"):
+            item["variablesReference"] = outward(rank, item["variablesReference"])
+    if "variables" in translated:
+        translated["variables"] = [
+            v if state.editor else _typed_variable(v)
+            for v in translated["variables"]
+            if not _hidden(v["name"])
         ]
-    return made
+    return translated
 
 
 MOST_TOLD = 60

@@ -55,15 +55,15 @@ def runs_at(text: str, line: int) -> int | None:
     if not around:
         return None
     _, innermost = max(around, key=lambda function: function[0])
-    return min(one for one in innermost if one > line)
+    return min(candidate for candidate in innermost if candidate > line)
 
 
 def _functions(code: CodeType) -> list[tuple[int, set[int]]]:
     """Return the first line and the executed lines of a code object and of all nested ones."""
     first = code.co_firstlineno if code.co_name != "<module>" else 0
     lines = {line for _, _, line in code.co_lines() if line and line != first}
-    found = [(first, lines)] if lines else []
+    functions = [(first, lines)] if lines else []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found += _functions(constant)
-    return found
+            functions += _functions(constant)
+    return functions

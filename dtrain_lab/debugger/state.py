@@ -148,14 +148,16 @@ class State(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
-    held: dict[int, str] = {}
+    began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     ended: bool = False
-    """Whether the whole world has ended, which loses no rank."""
+    """Whether the whole world has ended; its ranks then don't count as lost."""
     world: str = ""
     """Id of the cluster or job."""
     attaching: bool = False
     """Whether the debugger is being attached to the ranks of another world than before."""
+    offers_steps: bool = False
+    """Whether JupyterLab takes the focused rank for stopped, though only others are."""
 
     @property
     def paused(self) -> tuple[int, ...]:
@@ -179,9 +181,11 @@ class State(Struct, frozen=True):
 
     def resumed(self, ranks: Sequence[int]) -> State:
         """Return a copy in which these ranks are not in their first collective any more."""
-        if not any(rank in self.held for rank in ranks):
+        if not any(rank in self.began_before for rank in ranks):
             return self
-        return replace(self, held={r: name for r, name in self.held.items() if r not in ranks})
+        return replace(
+            self, began_before={r: name for r, name in self.began_before.items() if r not in ranks}
+        )
 
     def rank(self, rank: int, **changes: object) -> State:
         """Return a copy with one rank's fields changed.
@@ -200,11 +204,12 @@ class State(Struct, frozen=True):
 
 def sized(state: State, size: int) -> State:
     """Adapt the state to a new world size; remaining ranks keep their state."""
-    known = {r.rank: r for r in state.ranks}
-    ranks = tuple(known.get(rank, RankView(rank)) for rank in range(size))
+    views = {r.rank: r for r in state.ranks}
+    ranks = tuple(views.get(rank, RankView(rank)) for rank in range(size))
     focus = state.focus if state.focus is not None and state.focus < size else None
     chosen, pausing = (tuple(r for r in some if r < size) for some in (state.chosen, state.pausing))
-    return replace(state, ranks=ranks, focus=focus, chosen=chosen, pausing=pausing)
+    offers = state.offers_steps and focus is not None
+    return replace(state, ranks=ranks, focus=focus, chosen=chosen, pausing=pausing, offers_steps=offers)
 
 
 def outward(rank: int, number: int) -> int:
@@ -243,7 +248,7 @@ def rank_of(arguments: Dap) -> int | None:
 
 
 def to_rank(state: State, request: Dap) -> Dap:
-    """Direct a request for the stack of thread 1 to the focused rank, if that is paused.
+    """Direct a request for the stack of thread 1 to the focused rank, if JupyterLab takes that for stopped.
 
     JupyterLab 4.2 asks for that thread, whichever has stopped. The kernel's own must not be paused.
 
@@ -252,7 +257,9 @@ def to_rank(state: State, request: Dap) -> Dap:
         request: The front end's request.
     """
     focus, arguments = state.focus, request.get("arguments") or {}
-    if request["command"] != "stackTrace" or arguments.get("threadId") != 1 or focus not in state.paused:
+    if request["command"] != "stackTrace" or arguments.get("threadId") != 1 or focus is None:
+        return request
+    if focus not in state.paused and not state.offers_steps:
         return request
     return {**request, "arguments": {**arguments, "threadId": FIRST_THREAD + focus}}
 

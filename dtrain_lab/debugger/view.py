@@ -88,17 +88,17 @@ def _stopped_at(state: State) -> dict[int, str]:
 def notes(state: State) -> tuple[str, ...]:
     """What a user should know about the debugger, first about time-outs that it does not extend."""
     groups: dict[str, list[int]] = {}
-    for rank, name in sorted(state.held.items()):
+    for rank, name in sorted(state.began_before.items()):
         groups.setdefault(name, []).append(rank)
     if not groups:
         return state.notes
     first, *rest = (f"{name} on {rank_names.name(ranks)}" for name, ranks in groups.items())
-    held = f"{first} began before the debugger was turned on, and keeps its time-out."
+    kept = f"{first} began before the debugger was turned on, and keeps its time-out."
     if rest:
         *middle, last = rest
         names = ", ".join((first, *middle))
-        held = f"{names} and {last} began before the debugger was turned on, and keep their time-outs."
-    return (held, *state.notes)
+        kept = f"{names} and {last} began before the debugger was turned on, and keep their time-outs."
+    return (kept, *state.notes)
 
 
 def waits(state: State) -> tuple[Waits, ...]:
@@ -110,17 +110,16 @@ def waits(state: State) -> tuple[Waits, ...]:
 
 
 def _why(state: State, ranks: list[int], operation: Collective) -> str:
-    number = f" no. {operation.sequence}" if operation.sequence is not None else ""
     members = operation.ranks or tuple(range(len(state.ranks)))
     for_whom = [r for r in members if r in state.paused]
     verb = "waits" if len(ranks) == 1 else "wait"
-    text = f"{rank_names.sentence_name(ranks)} {verb} in {operation.name}{number}"
+    text = f"{rank_names.sentence_name(ranks)} {verb} in {operation.name}"
     return f"{text} for {rank_names.name(for_whom)}." if for_whom else f"{text}."
 
 
 def _point(state: State, path: str, point: Breakpoint) -> SetBreakpoint:
-    found = [w for w in state.wrong if w.path == path and w.line == point.line]
-    error = "; ".join(f"{w.text} (on {rank_names.name(w.ranks)})" for w in found)
+    errors = [w for w in state.wrong if w.path == path and w.line == point.line]
+    error = "; ".join(f"{w.text} (on {rank_names.name(w.ranks)})" for w in errors)
     return SetBreakpoint(path, point.line, point.condition, point.hit, point.log, error)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+
+from dtrain_lab.wire.links.values import VisibleNames
 
 USUAL = frozenset(("In", "Out", "exit", "quit", "get_ipython", "open", "globals", "locals"))
 """Names of IPython, and those that pydevd adds where it evaluates."""
@@ -24,10 +25,10 @@ class Visible:
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
 
-    def to_json(self) -> str:
-        """Return the module and the user's names as JSON, in the order in which they were defined."""
+    def names(self) -> VisibleNames:
+        """Return the module and the user's names, in the order in which they were defined."""
         names = [n for n in self._namespace if not n.startswith("_") and n not in USUAL]
-        return json.dumps({"module": str(self._namespace.get("__name__", "")), "names": names})
+        return VisibleNames(str(self._namespace.get("__name__", "")), tuple(names))
 
 
 class Only(Struct, frozen=True):
@@ -37,25 +38,25 @@ class Only(Struct, frozen=True):
     names: tuple[str, ...]
 
 
-def only_on_some(found: Mapping[int, Mapping[str, Any]]) -> tuple[Only, ...]:
+def only_on_some(names_by_rank: Mapping[int, VisibleNames]) -> tuple[Only, ...]:
     """Find the names that only some ranks have.
 
     Ranks in different modules are not compared: their names have nothing to do with each other.
 
     Args:
-        found: rank → what `Visible.to_json` returned there.
+        names_by_rank: rank → what `Visible.names` returned there.
 
     Returns:
         Names by the ranks that have them, in the order of these.
     """
     modules: dict[str, list[int]] = {}
-    for rank in sorted(found):
-        modules.setdefault(found[rank]["module"], []).append(rank)
+    for rank in sorted(names_by_rank):
+        modules.setdefault(names_by_rank[rank].module, []).append(rank)
     groups: dict[tuple[int, ...], list[str]] = {}
     for ranks in modules.values():
         having: dict[str, list[int]] = {}
         for rank in ranks:
-            for name in found[rank]["names"]:
+            for name in names_by_rank[rank].names:
                 having.setdefault(name, []).append(rank)
         for name, those in having.items():
             if len(those) < len(ranks):

@@ -38,6 +38,7 @@ from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.wire.stacks import Stack
@@ -52,10 +53,10 @@ class Head:
     Args:
         identity: Id of the world.
         directory: Folder of sockets and journal; node-local, mode 0700.
-        policy: Makes the policy, which either owns the ranks or observes them.
+        ownership: Makes what either owns the ranks or observes them.
     """
 
-    def __init__(self, identity: str, directory: Path, policy: Callable[[Parts], RankOwnership]) -> None:
+    def __init__(self, identity: str, directory: Path, ownership: Callable[[Parts], RankOwnership]) -> None:
         self._id = identity
         self._directory = directory
         self._journal = Journal(directory)
@@ -76,13 +77,20 @@ class Head:
             mark_changed=lambda: self._watchers.moved(),
             before_cell=lambda: self._record_history(ended=True),
         )
-        self._policy = policy(self._parts)
-        self._stacks = Stacks(self._policy, routes, self._collector)
-        self._history = History(self._policy.point_s, self._policy.record_point, self._policy.idle_point_s)
-        self._watchers = Watchers(self._client_queues, self._policy.cluster, self._policy.tick_s)
+        self._ownership = ownership(self._parts)
+        self._stacks = Stacks(self._ownership, routes, self._collector)
+        self._history = History(
+            self._ownership.point_s, self._ownership.record_point, self._ownership.idle_point_s
+        )
+        self._watchers = Watchers(
+            self._client_queues,
+            self._ownership.cluster,
+            lambda: self._ownership.state.phase in ENDING,
+            self._ownership.tick_s,
+        )
         self._requests = Requests(
-            {**self._policy.handlers, **self._debugger.handlers, **self._handlers()},
-            self._policy.ordered,
+            {**self._ownership.handlers, **self._debugger.handlers, **self._handlers()},
+            self._ownership.ordered,
             self._client_queues.send,
         )
         self._flushes = False
@@ -99,14 +107,15 @@ class Head:
         self._client = Router(
             context, str(self._directory / "client"), self._from_client, self._flush, clients.HIGH_WATER_MARK
         )
-        curve = Curve(context) if self._policy.listens is not None else None
-        if self._policy.listens is not None and curve is not None:
-            listen.publish(self._policy.listens, self._id, self._directory, self._link, self._client, curve)
+        listens = self._ownership.listens
+        curve = Curve(context) if listens is not None else None
+        if listens is not None and curve is not None:
+            listen.publish(listens, self._id, self._directory, self._link, self._client, curve)
         watch = supervisor.start_loop("head.watch", self._watch)
         try:
-            await self._policy.run(curve.keys if curve is not None else None)
+            await self._ownership.run(curve.keys if curve is not None else None)
         finally:
-            log.info("ends: %s", self._policy.state.phase)
+            log.info("ends: %s", self._ownership.state.phase)
             watch.cancel()
             self._watchers.moved()
             self._watchers.notify()  # the panel says who has stopped the world
@@ -121,31 +130,32 @@ class Head:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     async def _watch(self) -> None:
-        """On each tick: run the policy's checks, locate suspected ranks, keep history, notify watchers."""
-        policy, collector = self._policy, self._collector
+        """On each tick: check the ranks, locate suspected ones, keep history, notify watchers."""
+        ownership, collector = self._ownership, self._collector
         cells: frozenset[str] = frozenset()
         while True:
-            await asyncio.sleep(policy.tick_s)
+            await asyncio.sleep(ownership.tick_s)
             self._debugger.check_client()
-            stuck = collector.stuck(policy.state)
-            policy.tick(stuck)
-            await self._stacks.locate(stuck, collector.suspects(policy.state))
-            cells, before = policy.state.cells, cells
+            stuck = collector.stuck(ownership.state)
+            ownership.tick(stuck)
+            await self._stacks.locate(stuck, collector.suspects(ownership.state))
+            cells, before = ownership.state.cells, cells
             self._record_history(ended=bool(before - cells))
             self._watchers.notify()
 
     def _record_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
-        at, policy, collector = time.time(), self._policy, self._collector
-        trains = bool(policy.state.busy) and collector.trains
+        at, ownership, collector = time.time(), self._ownership, self._collector
+        trains = bool(ownership.state.busy) and collector.trains
         if self._history.due(at, collector.values.current, trains=trains, ended=ended):
-            cluster = policy.cluster()  # costs much; only its metrics say for certain whether steps are taken
+            # costs much; only the metrics of the cluster say for certain whether steps are taken
+            cluster = ownership.cluster()
             metrics = cluster.metrics
             trains = metrics.current and metrics.step_s is not None
             if self._history.due(at, metrics.values, trains=trains, ended=ended):
                 self._history.add(at, cluster)
-        if self._history.rests(at, policy.state.generation):
-            self._history.rest(at, policy.cluster())
+        if self._history.rests(at, ownership.state.generation):
+            self._history.rest(at, ownership.cluster())
 
     # ---- link
 
@@ -160,17 +170,22 @@ class Head:
                 self._debugger.answered(message)
             case links.DebugEvent():
                 self._debugger.happened(message)
-        self._policy.received(peer, message, frame)
+            case links.LoopFailed():
+                self._parts.failures.reported(message)
+                self._watchers.moved()
+        self._ownership.received(peer, message, frame)
 
     def _paused(self) -> None:
-        self._collector.pauses.update(self._debugger.paused)
+        stopped = self._debugger.stopped_at.items()
+        places = {rank: self._stacks.location(rank, frame) for rank, frame in stopped}
+        self._collector.pauses.update(self._debugger.paused, places)
         self._watchers.moved()
 
     # ---- clients
 
     def _from_client(self, client: bytes, frame: bytes) -> None:
         self._requests.received(client, frame)
-        self._policy.client_active()
+        self._ownership.client_active()
 
     def _handlers(self) -> Handlers:
         return {
@@ -183,7 +198,7 @@ class Head:
         }
 
     async def _info(self, _: bytes, __: clients.Info) -> Cluster:
-        return self._policy.cluster()
+        return self._ownership.cluster()
 
     async def _clock(self, _: bytes, __: clients.Clock) -> float:
         return time.time()
@@ -192,11 +207,11 @@ class Head:
         return self._history.since(order.since, idle=order.idle)
 
     async def _read_stacks(self, _: bytes, order: clients.Stacks) -> list[Stack]:
-        return await self._stacks.of(chosen(self._policy.state, order.ranks))
+        return await self._stacks.of(chosen(self._ownership.state, order.ranks))
 
     async def _acquire_debugger(self, client: bytes, order: clients.AcquireDebugger) -> int:
         self._debugger.acquire(client, order)
-        return self._policy.state.size  # the size counts lost ranks too: they keep their numbers
+        return self._ownership.state.size  # the size counts lost ranks too: they keep their numbers
 
     def _to_client(self, client: bytes, frames: list[bytes]) -> Sent:
         return self._client.send(client, frames)
@@ -236,9 +251,9 @@ def main() -> None:
         text = sys.stdin.buffer.read()
     settings = msgspec.json.decode(text, type=HeadSettings)
     if not settings.directory:  # on another machine: a folder of that machine
-        own = str(private(sockets() / settings.id))
-        record_file = settings.record or f"{own}/record.json"
-        settings = msgspec.structs.replace(settings, directory=own, record=record_file)
+        own_folder = str(private(sockets() / settings.id))
+        record_file = settings.record or f"{own_folder}/record.json"
+        settings = msgspec.structs.replace(settings, directory=own_folder, record=record_file)
     directory = Path(settings.directory)
     logs.to_file(directory / f"head{logs.SUFFIX}")
     _run(lambda: Head(settings.id, directory, lambda parts: Owner(settings, parts)))

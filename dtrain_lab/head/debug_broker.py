@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.head.lock_holders import LockHolders
@@ -14,12 +15,14 @@ from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.machine import processes
 from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.stacks import Frame
 
 HELD_S = 10.0
 """A client that is silent for longer loses the debugger; seconds."""
 RELEASED_WITHIN_S = 1.0
 DETACH_WITHIN_S = 5.0
 NAME = "debugger"
+T = TypeVar("T")
 
 
 @dataclass
@@ -57,6 +60,8 @@ class DebugBroker:
         """Ranks that were asked to pause. A rank in a collective pauses once it is back in Python."""
         self.paused: dict[int, str] = {}
         """Rank that is paused → the error that it has stopped at; empty for another reason."""
+        self.stopped_at: dict[int, Frame] = {}
+        """Rank that is paused → its innermost frame, if that is in the user's code."""
 
     def acquire(self, client: bytes, order: clients.AcquireDebugger) -> None:
         """Take or keep the debugger for a client.
@@ -104,7 +109,7 @@ class DebugBroker:
         futures = [self._send(rank, "detach", b"{}") for rank in sorted(self._attached & there)]
         self._attached.clear()
         self._pausing.clear()
-        self._set_paused({})
+        self._set_paused({}, {})
         return futures
 
     def _gone(self, _: str) -> None:
@@ -133,6 +138,8 @@ class DebugBroker:
             for rank, data in order.arguments.items()
             if rank in there
         }
+        if order.command == "attach" and self.paused:  # such as ranks on a job's hosts that connect later
+            self._say_held(there.intersection(order.arguments), held=True)
         if futures:
             done, _ = await asyncio.wait(futures.values(), timeout=order.within_s)
             for rank, future in futures.items():
@@ -163,12 +170,13 @@ class DebugBroker:
     def happened(self, message: links.DebugEvent) -> None:
         """A rank's debugger has sent an event."""
         rank = message.rank
+        paused, stopped_at = _without(rank, self.paused), _without(rank, self.stopped_at)
         if message.paused:
             self._pausing.discard(rank)
-        paused = self._others(rank)
-        if message.paused:  # other events of a paused rank name no error
-            paused[rank] = message.error or self.paused.get(rank, "")
-        self._set_paused(paused)
+            paused[rank] = message.error
+            if message.frame is not None:
+                stopped_at[rank] = message.frame
+        self._set_paused(paused, stopped_at)
         self._notify(rank, message.data)
 
     def forget(self, rank: int) -> None:
@@ -179,7 +187,7 @@ class DebugBroker:
                 if not future.done():
                     future.set_result(_no("has ended"))
         self._pausing.discard(rank)
-        self._set_paused(self._others(rank))
+        self._set_paused(_without(rank, self.paused), _without(rank, self.stopped_at))
         if rank in self._attached:
             self._attached.discard(rank)
             self._notify(rank, json.dumps({"event": "gone", "body": {}}).encode())
@@ -199,13 +207,21 @@ class DebugBroker:
         if self._holder is not None:
             self._to_client(self._holder.client, clients.encode(clients.DebugEvent(rank, data)))
 
-    def _others(self, rank: int) -> dict[int, str]:
-        return {other: error for other, error in self.paused.items() if other != rank}
+    def _say_held(self, ranks: Iterable[int], *, held: bool) -> None:
+        arguments = json.dumps({"held": held}).encode()
+        for rank in sorted(ranks):
+            self._send(rank, "held", arguments)
 
-    def _set_paused(self, paused: dict[int, str]) -> None:
-        if paused != self.paused:
-            self.paused = paused
+    def _set_paused(self, paused: dict[int, str], stopped_at: dict[int, Frame]) -> None:
+        if bool(paused) != bool(self.paused):  # steps of this time are none of training, on any rank
+            self._say_held(self._attached.intersection(self._routes.ranks), held=bool(paused))
+        if (paused, stopped_at) != (self.paused, self.stopped_at):
+            self.paused, self.stopped_at = paused, stopped_at
             self._changed()
+
+
+def _without(rank: int, ranks: Mapping[int, T]) -> dict[int, T]:
+    return {other: value for other, value in ranks.items() if other != rank}
 
 
 def _no(why: str, *, absent: bool = False) -> bytes:

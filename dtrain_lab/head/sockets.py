@@ -165,14 +165,14 @@ class Router:
 
         self._sockets[kind] = socket, Drain(socket, take, BURST, self._drained)
 
-    def _connected(self, made: sockets.socket) -> None:
+    def _connected(self, connected: sockets.socket) -> None:
         peer = STREAM + str(next(self._numbers)).encode()
 
         def take(messages: list[bytes]) -> None:
             for message in messages:
                 self._take(peer, message)
 
-        self._streams[peer] = Stream(made, take, lambda: self._lost(peer))
+        self._streams[peer] = Stream(connected, take, lambda: self._lost(peer))
 
     def _lost(self, peer: bytes) -> None:
         self._streams.pop(peer, None)

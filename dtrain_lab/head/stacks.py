@@ -23,8 +23,8 @@ MOST_PEERS = 64
 """Number of waiting ranks that are queried: most of them wait at the same few lines."""
 
 
-class StackPolicy(Protocol):
-    """What `Stacks` needs of the head's policy."""
+class StackOwnership(Protocol):
+    """What `Stacks` needs of `RankOwnership`."""
 
     stack_readers: tuple[StackReader, ...]
 
@@ -33,16 +33,16 @@ class StackPolicy(Protocol):
 
 
 class Stacks:
-    """Has the policy's readers read stacks, one after the other, until all ranks are read.
+    """Lets readers read stacks, one after another, until all ranks are read.
 
     Args:
-        policy: The head's policy, which knows who reads them.
+        ownership: What depends on who owns the ranks, as the readers do.
         routes: Connections to the ranks.
         collector: Stores the location of ranks that others wait for.
     """
 
-    def __init__(self, policy: StackPolicy, routes: RankRoutes, collector: MetricsCollector) -> None:
-        self._policy = policy
+    def __init__(self, ownership: StackOwnership, routes: RankRoutes, collector: MetricsCollector) -> None:
+        self._ownership = ownership
         self._routes = routes
         self._collector = collector
         self._asked: dict[int, tuple[set[int], dict[int, links.StacksRead], asyncio.Future[None]]] = {}
@@ -52,20 +52,20 @@ class Stacks:
 
     def received(self, here: links.StacksRead) -> None:
         """A rank, or its agent, has read its stacks."""
-        asked = self._asked.get(here.id)
-        if asked is None:
+        pending = self._asked.get(here.id)
+        if pending is None:
             return
-        missing, known, done = asked
+        missing, received_stacks, done = pending
         missing.discard(here.rank)
         if here.text or here.frames:
-            known[here.rank] = here
+            received_stacks[here.rank] = here
         if not missing and not done.done():
             done.set_result(None)
 
     async def of(self, ranks: Sequence[int]) -> list[Stack]:
         """Stacks of all threads of these ranks; for a rank without an answer, the reason."""
-        known = await self._read(tuple(ranks), main_only=False, within_s=STACKS_WITHIN_S)
-        return [self._stack(rank, known.get(rank)) for rank in ranks]
+        by_rank = await self._read(tuple(ranks), main_only=False, within_s=STACKS_WITHIN_S)
+        return [self._stack(rank, by_rank.get(rank)) for rank in ranks]
 
     async def locate(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
         """Locate ranks that others wait for: before a verdict names them, and every `LOCATE_EVERY_S` after.
@@ -79,9 +79,7 @@ class Stacks:
         alarm = stuck is not None and stuck.kind != "slow"
         waiting = set(stuck.peers[:MOST_PEERS]) - wanted if stuck is not None and alarm else set()
         if not wanted:
-            collector.locations.clear()
-            collector.source_lines.clear()
-            collector.activities.clear()
+            collector.awaited.clear()
             self._looked.clear()
         now = time.monotonic()
         unknown = {r for r in wanted if now - self._looked.get(r, -LOCATE_EVERY_S) >= LOCATE_EVERY_S}
@@ -93,19 +91,14 @@ class Stacks:
 
     async def _find(self, ranks: tuple[int, ...]) -> None:
         for rank, here in (await self._read(ranks, main_only=True, within_s=WHERE_WITHIN_S)).items():
-            self._collector.activities[rank] = activity.activity(here.frames)
             frame = users_frame(here.frames)
-            if frame is not None:
-                self._collector.locations[rank] = self._location(rank, frame)
-                self._collector.source_lines[rank] = frame.source
-            else:  # the rank has left the user's code
-                self._collector.locations.pop(rank, None)
-                self._collector.source_lines.pop(rank, None)
+            place = (self.location(rank, frame), frame.source) if frame is not None else None
+            self._collector.awaited.found(rank, activity.activity(here.frames), place)
 
     def _stack(self, rank: int, here: links.StacksRead | None) -> Stack:
         if here is not None:
             frames = (
-                StackFrame(self._location(rank, f), f.source, is_library(f))
+                StackFrame(self.location(rank, f), f.source, is_library(f))
                 for f in here.frames
                 if not is_ours(f)
             )
@@ -114,11 +107,16 @@ class Stacks:
             return Stack(rank, None, f"It {self._routes.absent(rank)}.")
         return Stack(rank, None, "no answer, not even to a signal: it is stopped or exiting")
 
-    def _location(self, rank: int, frame: Frame) -> Where:
-        """A stack frame as a location that a person can open."""
+    def location(self, rank: int, frame: Frame) -> Where:
+        """Return a stack frame as a location that a person can open.
+
+        Args:
+            rank: The rank.
+            frame: A frame of its stack.
+        """
         if frame.cell is None:
             return Where(file=frame.file, function=frame.function, line=frame.line)
-        notebook, cell_id = self._policy.locate(rank, frame)
+        notebook, cell_id = self._ownership.locate(rank, frame)
         return Where(notebook, frame.cell, None, frame.function, frame.line, cell_id)
 
     async def _read(
@@ -127,19 +125,19 @@ class Stacks:
         self._number += 1
         number = self._number
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        known: dict[int, links.StacksRead] = {}
+        by_rank: dict[int, links.StacksRead] = {}
         missing = {rank for rank in ranks if self._routes.of(rank) is not None}
         if not missing:
-            return known
-        self._asked[number] = (missing, known, done)
+            return by_rank
+        self._asked[number] = (missing, by_rank, done)
         try:
-            for reader in self._policy.stack_readers:
+            for reader in self._ownership.stack_readers:
                 reader.read(links.ReadStacks(number, tuple(sorted(missing)), main_only=main_only))
                 if await _within(done, reader.within_s or within_s):
                     break
         finally:
             del self._asked[number]
-        return known
+        return by_rank
 
 
 async def _within(done: asyncio.Future[None], seconds: float) -> bool:

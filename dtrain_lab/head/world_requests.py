@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.head.cells.cell_requests import chosen
 from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.debug_broker import DebugBroker
 from dtrain_lab.head.lifetime.leases import Leases
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
-from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -28,6 +29,11 @@ class RequestsWorld(Protocol):
     """What `WorldRequests` needs of a world."""
 
     heir: str
+    mark_changed: Callable[[], None]
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
 
     @property
     def plan(self) -> Plan | None:
@@ -60,24 +66,24 @@ class WorldRequests:
 
     Args:
         world: The owned world.
-        parts: Shared parts of the head.
         cells: Cells of the world.
         membership: State of the world.
         leases: Leases that keep the world alive.
         nodes: Nodes of the world.
+        debugger: Releases paused ranks before they are interrupted.
     """
 
     def __init__(
         self,
         world: RequestsWorld,
-        parts: Parts,
         cells: Cells,
         membership: Membership,
         leases: Leases,
         nodes: Nodes,
+        debugger: DebugBroker,
     ) -> None:
         self._world = world
-        self._parts = parts
+        self._debugger = debugger
         self._nodes = nodes
         self._cells = cells
         self._membership = membership
@@ -96,27 +102,24 @@ class WorldRequests:
             clients.Stop: self._stop,
         }
 
-    @property
-    def _name(self) -> str:
-        return self._parts.snapshot.name
-
     async def _launch(self, _: bytes, order: clients.Launch) -> Cluster:
         if self._world.plan is not None:
-            raise Conflict("This cluster has been launched already.", code="claimed")
-        if self._world.state.phase != "pending":
-            raise Conflict("This cluster can't start ranks any more.", code="claimed")
+            raise Conflict("This cluster has been launched already.", "Start another one.", code="claimed")
+        # one that has failed already, as it can't import torch, says why to whoever asks for its state
+        if self._world.state.phase not in ("pending", "failed"):
+            raise Conflict("This cluster can't start ranks any more.", "Start another one.", code="claimed")
         self._world.launch(order)
         return self._world.cluster()
 
     async def _take_lease(self, _: bytes, order: clients.AcquireLease) -> Cluster:
         if not order.warm or self._world.plan is None:
             self._leases.take(order.lease, attach=order.attach)
-        self._parts.mark_changed()
+        self._world.mark_changed()
         return self._world.cluster()
 
     async def _release(self, _: bytes, order: clients.Release) -> None:
         self._leases.release(order.lease)
-        self._parts.mark_changed()
+        self._world.mark_changed()
 
     async def _interrupt(self, _: bytes, order: clients.Interrupt) -> Cluster:
         world = self._world
@@ -131,7 +134,7 @@ class WorldRequests:
             cells, wanted = self._cells, set(ranks)
             mine = [n for n in cells.waiting() if (cell := cells.get(n)) and wanted & set(cell.ranks)]
             cells.withdraw(mine, "It was interrupted while queued.")
-        await self._parts.debugger.release(ranks)
+        await self._debugger.release(ranks)
         self._membership.happened(on.InterruptAsked(ranks))
         return world.cluster()
 
@@ -140,7 +143,7 @@ class WorldRequests:
         await self._settled()
         if world.state.phase not in ("ready", "degraded"):
             raise Conflict(
-                f"{self._name} is {world.state.phase}.",
+                f"{self._world.name} is {world.state.phase}.",
                 "Wait until it is ready.",
                 code="not_ready",
             )
@@ -156,7 +159,7 @@ class WorldRequests:
         if state.phase not in ("ready", "degraded") or self._cells.busy or world.plan is None:
             doing = "a cell is running" if self._cells.busy else f"it is {state.phase}"
             raise Conflict(
-                f"{self._name} can't change its size now: {doing}.",
+                f"{self._world.name} can't change its size now: {doing}.",
                 "Wait for it, or interrupt it.",
                 code="not_ready",
             )
@@ -164,7 +167,7 @@ class WorldRequests:
             len(world.plan.nodes) > 1 and order.plan.nodes[0].ranks != world.plan.nodes[0].ranks
         ):
             raise Conflict(
-                f"{self._name} has {self._nodes.count} nodes of {world.plan.nodes[0].ranks} ranks.",
+                f"{self._world.name} has {self._nodes.count} nodes of {world.plan.nodes[0].ranks} ranks.",
                 "Ask for whole nodes of them, or start another cluster.",
                 code="other_nodes",
             )

@@ -27,8 +27,8 @@ def thinned(logged: Sequence[Logged], most: int = MOST) -> list[Logged]:
     if len(logged) <= most:
         return list(logged)
     at: dict[str, list[int]] = {}
-    for index, one in enumerate(logged):
-        for name in one.values:
+    for index, entry in enumerate(logged):
+        for name in entry.values:
             at.setdefault(name, []).append(index)
     share = max(LEAST, most // len(at)) if at else most
     kept: set[int] = set()
@@ -38,29 +38,29 @@ def thinned(logged: Sequence[Logged], most: int = MOST) -> list[Logged]:
 
 
 def from_history(points: Iterable[Point], before: float) -> list[Logged]:
-    """Return what the points of a history before a time tell of the calls of `dt.log`.
+    """Return the values of `dt.log` before a time, as far as the points of a history have them.
 
     Args:
         points: The points, in order of time; each has the latest value of every name.
         before: Seconds since 1970.
     """
-    found: list[Logged] = []
+    logged: list[Logged] = []
     last: dict[str, Any] = {}
     for point in points:
         step = point.values.get("step")
         if point.at >= before or point.values == last or not isinstance(step, int):
             continue
         last = point.values
-        found.append(Logged(point.at, step, {n: v for n, v in last.items() if n != "step"}))
-    return found
+        logged.append(Logged(point.at, step, {n: v for n, v in last.items() if n != "step"}))
+    return logged
 
 
 def _extremes(logged: Sequence[Logged], name: str, indices: Sequence[int], pieces: int) -> set[int]:
     """Return the indices of the first and the last value, and of each piece's smallest and largest one."""
 
     def value(index: int) -> float:
-        found = logged[index].values[name]
-        return float("inf") if isinstance(found, str) else found  # "nan" is told, too
+        number = logged[index].values[name]
+        return float("inf") if isinstance(number, str) else number  # "nan" is a logged value, too
 
     kept = {indices[0], indices[-1]}
     for piece in range(pieces):

@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from dtrain_lab.jobs.command_line_values import typed_value
+from dtrain_lab.jobs.request_options import JOB_OPTIONS
 from dtrain_lab.wire.jobs.job import JobRequest
 
 WIDTH = 88
@@ -43,34 +44,18 @@ def parameter(name: str, value: Any) -> str:
 
 def _given(request: JobRequest) -> list[tuple[str, str | None]]:
     """Return the options that differ from the defaults, with their values; None for a flag."""
-    one: list[tuple[str, Any, Any]] = [
-        ("profile", request.profile, USUAL.profile),
-        ("partition", request.partition, None),
-        ("ranks", request.ranks, None),
-        ("nodes", request.nodes, None),
-        ("ranks-per-node", request.ranks_per_node, None),
-        ("time", request.time, None),
-        ("launcher", request.launcher, None),
-        ("framework", request.framework, None),
-        ("name", request.name, None),
-        ("kernel", request.kernel, None),
-        ("environment", request.environment, None),
-        ("retries", request.retries, USUAL.retries),
-        ("warn", request.warn_s, USUAL.warn_s),
-        ("mail", request.mail, None),
-        ("notify", request.notify, None),
-        ("after", request.after, None),
-        ("interface", request.interface, None),
-    ]
-    given: list[tuple[str, str | None]] = [(name, str(value)) for name, value, usual in one if value != usual]
-    given += [("param", parameter(name, value)) for name, value in request.parameters.items()]
-    given += [("stage", path) for path in request.stage]
-    given += [("option", option) for option in request.options]
-    if not request.files:
-        given.append(("no-files", None))
-    if request.monitor is not None:
-        given.append(("monitor" if request.monitor else "no-monitor", None))
-    return given
+    given: list[tuple[str, str | None]] = []
+    for option in JOB_OPTIONS:
+        value = getattr(request, option.field)
+        if value == getattr(USUAL, option.field):
+            continue
+        if isinstance(value, bool):
+            given.append((option.flag if value else f"no-{option.flag}", None))
+        elif isinstance(value, tuple):
+            given += [(option.flag, one) for one in value]
+        else:
+            given.append((option.flag, str(value)))
+    return given + [("param", parameter(name, value)) for name, value in request.parameters.items()]
 
 
 def _option(name: str, value: str | None) -> str:

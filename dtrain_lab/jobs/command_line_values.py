@@ -17,7 +17,7 @@ PYTHON = {"True": True, "False": False, "None": None}
 
 
 def typed_value(text: str) -> Any:
-    """Parse a value; a text that is none is returned as it is.
+    """Parse a value; a text that is no such value is returned unchanged.
 
     Args:
         text: As "0.1", "true", "True", "[1, None]" or "adam".
@@ -32,10 +32,10 @@ def typed_value(text: str) -> Any:
     if not plain.startswith("["):  # other texts, such as 2024_01, are more likely meant as strings
         return text
     try:
-        found = ast.literal_eval(plain)
+        value = ast.literal_eval(plain)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
-    return found if isinstance(found, list) else text
+    return value if isinstance(value, list) else text
 
 
 def typed_list(text: str) -> list[Any] | None:
@@ -54,10 +54,10 @@ def once(names: Iterable[str]) -> None:
     """Check that no parameter is given twice.
 
     Raises:
-        BadRequest: One is.
+        BadRequest: A name occurs twice.
     """
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in earlier:
             raise BadRequest(f"--param {name} is given twice.", "Leave one of them out.")
-        seen.add(name)
+        earlier.add(name)

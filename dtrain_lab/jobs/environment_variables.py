@@ -23,7 +23,7 @@ FORKS = "DTRAIN_WARM"
 STAGED = "DTRAIN_STAGED"
 """Folder of the copies of the job's data."""
 SIZE = "DTRAIN_SIZE"
-"""Number of ranks, where no launcher says it."""
+"""Number of ranks, where no launcher sets it."""
 PEER = "DTRAIN_PEER"
 """Address of the last node, for the first of several."""
 NODES = "DTRAIN_NODES"
@@ -62,7 +62,7 @@ class Monitored(Struct, frozen=True):
 
 
 class JobEnvironment(Struct, frozen=True, kw_only=True):
-    """What a job's script tells the agents and ranks of the job.
+    """Settings that a job's script passes to the agents and ranks of the job.
 
     `folder`: the job's; empty outside a job. `notebook`: its file name. `framework`: None for torch.
     `accelerator`: kind of the devices, if they are not GPUs. `forks`: ranks are forked from a process that
@@ -85,26 +85,26 @@ class JobEnvironment(Struct, frozen=True, kw_only=True):
 
     def to_environ(self) -> dict[str, str]:
         """Return the variables that don't depend on node and attempt; the script itself adds the others."""
-        found = {
+        environ = {
             FOLDER: self.folder,
             NOTEBOOK: self.notebook,
             MONITOR: self.monitored.text,
             CHECKPOINTS: self.checkpoints,
         }
         if self.framework is not None:
-            found[FRAMEWORK] = msgspec.json.encode(self.framework).decode()
+            environ[FRAMEWORK] = msgspec.json.encode(self.framework).decode()
         if self.accelerator:
-            found[ACCELERATOR] = self.accelerator
+            environ[ACCELERATOR] = self.accelerator
         if self.forks:
-            found[FORKS] = "1"
-        return found
+            environ[FORKS] = "1"
+        return environ
 
     @classmethod
     def from_environ(cls, variables: Mapping[str, str] = os.environ) -> JobEnvironment:
         """Parse the variables of a process; what is not set has its default.
 
         Raises:
-            ValueError: A number is none, or the framework's plan or the reason can't be decoded.
+            ValueError: A number can't be parsed, or the framework's plan or the reason can't be decoded.
         """
         attempt, never = variables.get(ATTEMPT), variables.get(NEVER)
         return cls(
@@ -135,5 +135,5 @@ def of_other_framework(variables: Mapping[str, str] = os.environ) -> bool:
 
 def framework(variables: Mapping[str, str] = os.environ) -> FrameworkPlan | None:
     """Parse the plan of a framework other than torch; None for torch."""
-    told = variables.get(FRAMEWORK)
-    return msgspec.json.decode(told, type=FrameworkPlan) if told else None
+    encoded = variables.get(FRAMEWORK)
+    return msgspec.json.decode(encoded, type=FrameworkPlan) if encoded else None

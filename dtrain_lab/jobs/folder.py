@@ -44,8 +44,8 @@ def read_folder_state(files: Mapping[str, bytes], ahead: Mapping[str, float] | N
     ]
 
     def at(name: str, kind: type[S]) -> S | None:
-        found = _decode(files.get(name), kind)
-        return None if found is None else replace(found, at=found.at - off.get(name, 0.0))
+        content = _decode(files.get(name), kind)
+        return None if content is None else replace(content, at=content.at - off.get(name, 0.0))
 
     exits = [
         end for name in files if name.startswith(f"{job_files.EXIT}.") and (end := at(name, End)) is not None

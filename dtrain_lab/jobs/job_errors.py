@@ -40,18 +40,20 @@ def traceback_mark(error: JobError) -> str:
 def follows(error: JobError) -> bool:
     """Whether a rank failed only because another rank had ended."""
     text = error.message.lower()
-    return any(known in text for known in CONNECTION_ERRORS) or error.type in FOLLOWING
+    return any(part in text for part in CONNECTION_ERRORS) or error.type in FOLLOWING
 
 
-def from_outside(found: FolderState) -> bool:
-    """Whether ranks were ended, and none failed by itself: their script was killed, or was told to end."""
-    ended = any(error.type == rank_ends.STOPPED for error in found.errors) and all(map(follows, found.errors))
-    # another host may have failed, and not said why
-    return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in found.node_exits)
+def from_outside(folder: FolderState) -> bool:
+    """Whether ranks were ended, and none failed by itself: their script was killed or terminated."""
+    ended = any(error.type == rank_ends.STOPPED for error in folder.errors) and all(
+        map(follows, folder.errors)
+    )
+    # another host may have failed without an error file
+    return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in folder.node_exits)
 
 
 def killed_from_outside(job: Job) -> bool:
-    """Whether a job that failed was killed, and its code is not the cause."""
+    """Whether a failed job was killed from outside, so that its code is not the cause."""
     # without an error file: the agent was killed before any rank could write one
     killed = job.exit_code in ENDED_BY_SIGNAL if job.error is None else job.error.type == rank_ends.KILLED
     return killed or (job.reason is not None and job.reason.code in KILLED_REASONS)

@@ -25,10 +25,10 @@ def prunable(jobs: Iterable[Job], checkpoints: Mapping[str, str], before: float)
         families.setdefault(folder or identity, []).append(identity)
     old: list[Job] = []
     for members in families.values():
-        known = [by_id[identity] for identity in members if identity in by_id]
-        if known and len(known) == len(members) and all(_ended_before(job, before) for job in known):
+        trials = [by_id[identity] for identity in members if identity in by_id]
+        if trials and len(trials) == len(members) and all(_ended_before(job, before) for job in trials):
             # the job whose folder holds the checkpoints goes last, since the hosts' clocks may disagree
-            old += sorted(known, key=lambda job: (_has_them(job, checkpoints), -job.created_at))
+            old += sorted(trials, key=lambda job: (_has_them(job, checkpoints), -job.created_at))
     return old
 
 

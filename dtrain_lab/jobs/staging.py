@@ -23,7 +23,7 @@ def names(paths: Sequence[str]) -> dict[str, str]:
     Raises:
         BadRequest: a path is not absolute or can't be copied, or two have the same last part.
     """
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for path in paths:
         plain = os.path.normpath(path)
         name = os.path.basename(plain)
@@ -35,15 +35,15 @@ def names(paths: Sequence[str]) -> dict[str, str]:
                 code="bad_stage",
                 details={"field": "stage"},
             )
-        if name in found:
+        if name in sources:
             raise BadRequest(
-                f'{found[name]} and {path} are both called "{name}".',
+                f'{sources[name]} and {path} are both called "{name}".',
                 "Name the folder around them.",
                 code="bad_stage",
                 details={"field": "stage"},
             )
-        found[name] = plain
-    return found
+        sources[name] = plain
+    return sources
 
 
 def find(path: str, folder: str, index: Mapping[str, str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dtrain_lab.metrics.verdicts.hang_verdicts import sentences_with_line
 from dtrain_lab.metrics.verdicts.pace import headline
-from dtrain_lab.text import rank_names
-from dtrain_lab.text.units import duration, size_text
+from dtrain_lab.text import places, rank_names
+from dtrain_lab.text.units import counted, duration, size_text
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import FolderState
@@ -64,11 +65,13 @@ def summary_of(
         return Summary("job_lost", values, text)
     if state == "queued":
         text = f"Waiting to start. {reason.message}" if reason else "Waiting to start."
+        if reason is not None and reason.code == "after":
+            text = reason.message
         return Summary("job_queued", {**values, "reason": reason.message if reason else ""}, text)
     if state == "starting" and folder.started_at is None and folder.staging:
         done, total = (size_text(sum(getattr(s, key) for s in folder.staging)) for key in ("done", "total"))
-        nodes = len(record.plan.nodes)
-        text = f"Copying data to {nodes} node{'s' if nodes > 1 else ''}: {done} of {total}."
+        nodes = counted(len(record.plan.nodes), "node")
+        text = f"Copying data to {nodes}: {done} of {total}."
         return Summary("job_staging", {**values, "done": done, "bytes": total}, text)
     if state in ("planned", "starting"):
         return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
@@ -90,10 +93,13 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     paused = [rank.rank for rank in ranks if rank.state == "paused"]
     if paused:
         counted = {"ranks": rank_names.compact(paused), "count": len(paused)}
-        return Summary("paused", {**values, **counted}, paused_sentence(dict.fromkeys(paused, ""), {}))
+        lines = {places.place(rank.where) for rank in ranks if rank.state == "paused"}
+        at = lines.pop() if len(lines) == 1 else ""
+        text = paused_sentence(dict.fromkeys(paused, ""), {}, at)
+        return Summary("paused", {**values, **counted}, text)
     verdict = next((v for v in metrics.verdicts if v.headline), None)
     if verdict is not None:
-        return Summary(verdict.code, verdict.values, verdict.text)
+        return Summary(verdict.code, verdict.values, sentences_with_line(verdict))
     if metrics.step_s is not None:
         code, text = headline(size, even=metrics.even and not metrics.verdicts)
         return Summary(code, values, text)
@@ -106,10 +112,10 @@ def _why(folder: FolderState, reason: Reason | None, error: JobError | None) -> 
     if error is not None:
         place = f" in cell {error.cell}, line {error.line}" if error.cell and error.line else ""
         message = error.message.strip().splitlines()[0] if error.message.strip() else ""
-        what = f"{error.type}: {message}" if message else error.type
+        text = f"{error.type}: {message}" if message else error.type
         if error.type in (rank_ends.KILLED, rank_ends.ENDED):
             return f"rank {error.rank} {message}."
-        return f"rank {error.rank} failed{place}: {what.rstrip('.')}."
+        return f"rank {error.rank} failed{place}: {text.rstrip('.')}."
     if reason is not None:
         return reason.message
     if folder.waiting is not None and folder.waiting.final:

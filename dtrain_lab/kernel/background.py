@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
+from IPython.display import publish_display_data
+
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import NotFound
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cells import CellRecord, Output
+from dtrain_lab.wire.cells import CellRecord, CellResult, Output
 
 OUTPUT, WAIT = "%distributed output", "%distributed wait"
 OUTPUTS = 5000
@@ -95,21 +97,28 @@ class BackgroundCells:
         if record.result is None:
             print(f"Cell {record.cell} is {record.state}.")
         elif record.result.sentence:
-            print(record.result.sentence)
+            _show_failure(record.result)
 
     def _record(self, target: Cluster, cell: str) -> CellRecord:
-        found = next(
+        match = next(
             (record for record in self._session.portal.call(target.cells()) if record.id == cell), None
         )
-        if found is None:
+        if match is None:
             raise NotFound("The cluster no longer knows this cell.", "Its cluster may have been restarted.")
-        return found
+        return match
 
     def _last(self) -> tuple[Cluster, str]:
         """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
         target = self._session.read_from()
-        known = [record for record in self._session.portal.call(target.cells()) if record.detached]
-        mine = [record for record in known if record.notebook == self._session.notebook] or known
+        detached = [record for record in self._session.portal.call(target.cells()) if record.detached]
+        mine = [record for record in detached if record.notebook == self._session.notebook] or detached
         if not mine:
             raise NotFound("No cell was started with --no-wait.", "Start one: %%distributed --no-wait")
         return target, mine[-1].id
+
+
+def _show_failure(result: CellResult) -> None:
+    """Show how a cell failed: as text, which the page replaces by the state in the bar."""
+    said = [{"code": part.code, "values": part.values} for part in result.said]
+    ended = {"interrupted": result.interrupted, "said": said}
+    publish_display_data({"text/plain": result.sentence}, {"dtrain": {"ended": ended}})

@@ -37,7 +37,7 @@ def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
 
 
 def ended(last: Ended, running: Sequence[str]) -> NotFound:
-    """Return the error of a notebook whose cluster has ended: cells take no other one.
+    """Return the error of a notebook whose cluster has ended: its cells don't run on another one.
 
     Args:
         last: The cluster that has ended.
@@ -54,7 +54,7 @@ def ended(last: Ended, running: Sequence[str]) -> NotFound:
 
 
 def other_cluster_notice(last: Ended, other: str) -> str:
-    """Return what a command says that only looks, where it looks at another cluster than the notebook's.
+    """Return the line of a read-only command that shows a cluster other than the notebook's.
 
     Args:
         last: The notebook's cluster, which has ended.
@@ -151,7 +151,7 @@ def each(running: Sequence[Cluster], last: Ended | None, notebook: str | None) -
 
 
 def taken(info: Cluster, notebook: str | None) -> str:
-    """Return what a cell says whose notebook has no cluster, and which runs on the only one that there is.
+    """Return the line of a cell whose notebook has no cluster, so that it runs on the only running one.
 
     Args:
         info: The cluster.
@@ -165,7 +165,7 @@ def taken(info: Cluster, notebook: str | None) -> str:
 
 
 def left(info: Cluster, ranks: int | None) -> str:
-    """Return what a start says about the notebook's previous cluster, which keeps running beside the new one.
+    """Return the line of a start about the notebook's previous cluster, which keeps running.
 
     Args:
         info: The previous cluster.
@@ -178,7 +178,7 @@ def left(info: Cluster, ranks: int | None) -> str:
 
 
 def switched(name: str, info: Cluster, notebook: str | None) -> str:
-    """Return what a start says in a notebook that shared another one's cluster, which keeps running.
+    """Return the line of a start in a notebook that shared another one's cluster, which keeps running.
 
     Args:
         name: Name of the new cluster.

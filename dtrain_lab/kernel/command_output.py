@@ -9,6 +9,7 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
+from dtrain_lab.metrics.outdated import as_of_now, last_text
 from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
@@ -25,6 +26,8 @@ def status(cluster: Cluster) -> None:
         print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
     if batch := advice_text.batch(info.metrics, info.world.size):
         print(f"{batch[0].upper()}{batch[1:]}.")
+    if last := last_text(info.metrics):
+        print(last)
     for line in rank_lines(info):
         print(line)
 
@@ -52,8 +55,8 @@ def advise(cluster: Cluster, notebook: str | None, tried: str | None = None) -> 
     if tried is not None:
         print(cluster.try_advice(tried)["text"])
         return
-    found, info = cluster.advise(), cluster.snapshot()
-    for line in [*cluster_choice.about(info, notebook), *advice_text.lines(found, info)]:
+    advice, info = cluster.advise(), cluster.snapshot()
+    for line in [*cluster_choice.about(info, notebook), *advice_text.lines(advice, info)]:
         print(line)
 
 
@@ -76,13 +79,13 @@ def diagnose(cluster: Cluster, notebook: str | None) -> None:
         cluster: The cluster that trains.
         notebook: Path of this notebook.
     """
-    found = cluster.diagnose()
-    for line in [*cluster_choice.about(cluster.snapshot(), notebook), found.text]:
+    diagnosis = cluster.diagnose()
+    for line in [*cluster_choice.about(cluster.snapshot(), notebook), diagnosis.text]:
         print(line)
-    for check in (found.communication, found.data):
+    for check in (diagnosis.communication, diagnosis.data):
         if check is not None:
             print(check.text)
-    for note in found.notes:
+    for note in diagnosis.notes:
         print(note)
 
 
@@ -92,17 +95,17 @@ def where(cluster: Cluster) -> None:
         print(f"[{rank}] {place}")
 
 
-def stacks(found: dict[int, str], *, all_threads: bool) -> None:
+def stacks(texts: dict[int, str], *, all_threads: bool) -> None:
     """Print the stacks of the ranks' main threads, equal ones once.
 
     Args:
-        found: As `Cluster.stacks` returns them.
+        texts: As `Cluster.stacks` returns them.
         all_threads: Print those of all threads instead, one rank after another.
     """
     if all_threads:
-        print("\n\n".join(f"Rank {rank}:\n{text.rstrip()}" for rank, text in found.items()))
+        print("\n\n".join(f"Rank {rank}:\n{text.rstrip()}" for rank, text in texts.items()))
     else:
-        print(f"{found}\n\nAll threads, with libraries: %distributed stacks --all")
+        print(f"{texts}\n\nAll threads, with libraries: %distributed stacks --all")
 
 
 WIDTH = 72
@@ -114,10 +117,12 @@ FACTS = 5
 def rank_lines(info: ClusterInfo) -> list[str]:
     """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics.
 
+    Metrics of steps that are no longer taken count as absent, as in the panel.
+
     If the columns are too wide for a line, the metrics of a rank are below its state.
     """
     rows = []
-    for rank in info.ranks:
+    for rank in as_of_now(info).ranks:
         share = least_share(rank.comm_overhead, rank.comm_bound, rank.comm_overhead_error)
         asleep = part_share(rank)
         rows.append(

@@ -40,10 +40,10 @@ class RankNames:
         Returns:
             Content of a `complete_reply`; an awaitable of it where the kernel's own method is asynchronous.
         """
-        found = self._ask(code, cursor_pos, inspect=False, detail=0)
-        if found is None or not found[0].get("matches"):
+        reply = self._ask(code, cursor_pos, inspect=False, detail=0)
+        if reply is None or not reply[0].get("matches"):
             return self._complete(code, cursor_pos)
-        content, shift = found
+        content, shift = reply
         metadata = content.get("metadata", {})
         for match in metadata.get("_jupyter_types_experimental", ()):
             match["start"] += shift
@@ -66,10 +66,10 @@ class RankNames:
         Returns:
             Content of an `inspect_reply`; an awaitable of it where the kernel's own method is asynchronous.
         """
-        found = self._ask(code, cursor_pos, inspect=True, detail=detail_level)
-        if found is None or not found[0].get("found"):
+        reply = self._ask(code, cursor_pos, inspect=True, detail=detail_level)
+        if reply is None or not reply[0].get("found"):
             return self._inspect(code, cursor_pos, detail_level, omit_sections)
-        return found[0]
+        return reply[0]
 
     def _ask(
         self, code: str, cursor: int, *, inspect: bool, detail: int
@@ -81,8 +81,8 @@ class RankNames:
         if not line.startswith(MAGIC) or cursor < shift or target is None:
             return None
         try:
-            asked = cell_options.parse(cell_options.cell_parser(), line.removeprefix(MAGIC))
-            ranks = self._session.call(target.rank_set(asked.ranks or None))
+            options = cell_options.parse(cell_options.cell_parser(), line.removeprefix(MAGIC))
+            ranks = self._session.call(target.rank_set(options.ranks or None))
             order = clients.Complete(body, cursor - shift, ranks, inspect, detail)
             data = self._session.call(target.ask(order))
         # an incomplete line, or a cluster that is ending: use the kernel's own names

@@ -84,17 +84,17 @@ class ExecuteRequest:
 
     def _compiled_as(self) -> str:
         """File name of the code of the cell that calls this; empty if no cell does."""
-        found = ""
+        file = ""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_globals is self._shell.user_ns:  # the outermost: magics run code of their own
-                found = frame.f_code.co_filename
+                file = frame.f_code.co_filename
             frame = frame.f_back
-        return found
+        return file
 
     def _part(self, name: str) -> dict[str, Any]:
         return self._kernel.get_parent("shell").get(name, {}) if self._kernel is not None else {}
 
     def _text(self, part: str, key: str) -> str | None:
-        found = self._part(part).get(key)
-        return str(found) if found else None
+        value = self._part(part).get(key)
+        return str(value) if value else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dtrain_lab.api.advise import set_current_cluster
+from dtrain_lab.kernel import warm_head
 from dtrain_lab.kernel.completion import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
 from dtrain_lab.kernel.output.comms import Restoring
@@ -25,7 +26,7 @@ def load(shell: Any) -> None:
             from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 
             magics.session.debugger = KernelDebugger(kernel, magics.session.portal, magics.session.notebook)
-    magics.session.start_warm_head()
+    warm_head.start(magics.session.portal)
 
 
 def unload(shell: Any) -> None:

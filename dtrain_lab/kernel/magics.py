@@ -22,7 +22,7 @@ MEANT_CELL = (
 
 
 class CommandInterrupted(KeyboardInterrupt):
-    """An interrupted command; a notebook shows none of our frames, which say nothing to a user."""
+    """An interrupted command; notebooks show it without our frames, which don't help a user."""
 
     def _render_traceback_(self) -> list[str]:
         return ["KeyboardInterrupt: the command was interrupted."]
@@ -42,7 +42,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
     def distributed(self, line: str, cell: str | None = None) -> None:
         """Run the cell on ranks, or a command: %distributed alone lists them."""
         try:
-            asked = cell_options.parse(self._lines if cell is None else self._cells, line)
+            options = cell_options.parse(self._lines if cell is None else self._cells, line)
         except cell_options.HelpAsked as asks:
             heads = (
                 cell is None and not line.strip() and ExecuteRequest(self.shell).heads_code(cell_options.LINE)
@@ -51,15 +51,15 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             return
         try:
             if cell is None:
-                self._command(asked, line.strip())
+                self._command(options, line.strip())
             else:
                 self.session.run(
                     cell,
-                    asked.ranks,
-                    cluster=asked.cluster,
-                    timeout=asked.timeout,
-                    wait=not asked.no_wait,
-                    by_rank=asked.by_rank,
+                    options.ranks,
+                    cluster=options.cluster,
+                    timeout=options.timeout,
+                    wait=not options.no_wait,
+                    by_rank=options.by_rank,
                 )
         except KeyboardInterrupt as error:
             raise CommandInterrupted from error
@@ -67,44 +67,46 @@ class DistributedMagics(Magics):  # type: ignore[misc]
     # what `%distributed?` and `%%distributed?` show
     distributed.__doc__ = options.help_text()
 
-    def _command(self, asked: argparse.Namespace, line: str) -> None:
+    def _command(self, options: argparse.Namespace, line: str) -> None:
         session = self.session
-        match asked.command:
+        match options.command:
             case "start":
                 session.start(
-                    asked.profile,
-                    ranks=asked.ranks,
-                    name=asked.name,
-                    nodes=asked.nodes,
-                    ranks_per_node=asked.ranks_per_node,
-                    monitor=False if asked.no_monitor else None,
+                    options.profile,
+                    ranks=options.ranks,
+                    name=options.name,
+                    nodes=options.nodes,
+                    ranks_per_node=options.ranks_per_node,
+                    monitor=False if options.no_monitor else None,
                 )
             case "stop":
                 session.stop()
             case "status":
                 command_output.status(session.looked_at())
-            case "attach" if asked.name is None:
+            case "attach" if options.name is None:
                 print(cluster_choice.choice([cluster.snapshot() for cluster in clusters()], session.notebook))
             case "attach":
-                cluster = session.attach(asked.name)
+                cluster = session.attach(options.name)
                 print(f"This notebook uses {cluster.name}. {cluster.snapshot().summary.text}")
             case "interrupt":
-                command_output.interrupt(session.own("interrupt", line), asked.ranks)
+                command_output.interrupt(session.own("interrupt", line), options.ranks)
             case "restart":
-                print(session.own("restart", line).restart(asked.ranks or None, asked.source))
+                print(session.own("restart", line).restart(options.ranks or None, options.source))
             case "resize":
-                print(session.own("resize", line).resize(asked.size))
+                print(session.own("resize", line).resize(options.size))
             case "stacks":
-                command_output.stacks(session.looked_at().stacks(asked.ranks or None), all_threads=asked.all)
+                command_output.stacks(
+                    session.looked_at().stacks(options.ranks or None), all_threads=options.all
+                )
             case "advise":
-                check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
-                if asked.nodes is not None:
+                check_advise(options.tried, options.nodes, options.ranks_per_node, options.profile)
+                if options.nodes is not None:
                     command_output.forecast(
-                        session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile
+                        session.looked_at(), options.nodes, options.ranks_per_node, options.profile
                     )
                 else:
-                    of = session.own("use", line) if asked.tried else session.looked_at()
-                    command_output.advise(of, session.notebook, asked.tried)
+                    of = session.own("use", line) if options.tried else session.looked_at()
+                    command_output.advise(of, session.notebook, options.tried)
             case "diagnose":
                 command_output.diagnose(session.looked_at(), session.notebook)
             case "where":
@@ -114,8 +116,8 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "output":
                 session.background.output()
             case "diff":
-                print(session.looked_at().diff(asked.variable, asked.ranks or None))
+                print(session.looked_at().diff(options.variable, options.ranks or None))
             case "push":
-                variables.push(session.cluster(), asked.variables, self.shell.user_ns)
+                variables.push(session.cluster(), options.variables, self.shell.user_ns)
             case "pull":
-                variables.pull(session.read_from(), asked.variable, asked.ranks, self.shell.user_ns)
+                variables.pull(session.read_from(), options.variable, options.ranks, self.shell.user_ns)

@@ -38,6 +38,6 @@ class NotebookCluster:
         self._tell(used.cluster)
 
     def _tell(self, cluster: str | None) -> None:
-        """A page asks the server for it: the kernel may be busy then."""
+        """A page gets this from the server, because the kernel may be busy."""
         if self._kernel is not None:
             notebook_clusters.tell(self._kernel, KernelUse(self.notebook, cluster))

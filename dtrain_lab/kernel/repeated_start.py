@@ -1,4 +1,4 @@
-"""A start in a notebook that had a cluster before: it is kept if it is the same, else told."""
+"""A start in a notebook that had a cluster: that one is kept if it fits the request, else mentioned."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class RepeatedStart:
         if used is None or mine is None or name not in (None, mine.name) or monitor != used.monitor:
             return None
         try:
-            asked = profiles.load(profile).environment
+            requested = profiles.load(profile).environment
             if mine.remote is None:
-                python = environment.of_machine(asked, sys.executable)
-                if mine.environment != environment.key(python, asked):
+                python = environment.of_machine(requested, sys.executable)
+                if mine.environment != environment.key(python, requested):
                     return None
             info = self._portal.call(self._portal.worlds.info(mine))
         except DtrainError:  # a start says what is wrong

@@ -13,10 +13,10 @@ import msgspec
 
 from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.start import clusters, connect, start
+from dtrain_lab.api.start import SOON_S, clusters, connect, start, usable
 from dtrain_lab.cells import syntax
-from dtrain_lab.errors import DtrainError, NotFound
-from dtrain_lab.kernel import cluster_choice
+from dtrain_lab.errors import NotFound
+from dtrain_lab.kernel import cluster_choice, warm_head
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.debugger.post_mortem import outcome_of
 from dtrain_lab.kernel.execute_request import ExecuteRequest
@@ -25,11 +25,11 @@ from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.repeated_start import RepeatedStart
 from dtrain_lab.machine import jupyter_variables
 from dtrain_lab.services.notebook_clusters import UsedCluster
-from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
 from dtrain_lab.services.worlds import endings
 from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 
 if TYPE_CHECKING:
     from dtrain_lab.kernel.debugger.debugger import KernelDebugger
@@ -88,8 +88,8 @@ class MagicsSession:
             return (
                 self._cluster if self._cluster is not None and self._cluster.name == name else connect(name)
             )
-        if (own := self._own()) is not None:
-            return own
+        if (current := self._own()) is not None:
+            return current
         only = self._only()
         taken = self._use_running(only.name, UsedCluster(only.id, taken=True))
         print(cluster_choice.taken(taken.snapshot(), self.notebook), flush=True)
@@ -103,8 +103,8 @@ class MagicsSession:
         Raises:
             NotFound: No cluster is running, or there are several.
         """
-        if (own := self._own()) is not None:
-            return own
+        if (current := self._own()) is not None:
+            return current
         if self._ended is None or len(running := clusters()) != 1:
             return self._only()
         print(cluster_choice.other_cluster_notice(self._ended, running[0].name), flush=True)
@@ -128,23 +128,31 @@ class MagicsSession:
         Raises:
             NotFound: This notebook has started none, is attached to none, and has run no cell on one.
         """
-        if (own := self._own()) is not None:
-            return own
-        running = [cluster.snapshot() for cluster in clusters()]
+        if (current := self._own(failed=True)) is not None:
+            return current
+        running = [info for cluster in clusters() if (info := self._told(cluster)) is not None]
         raise cluster_choice.not_own(verb, command, self._ended, running, self.notebook)
 
-    def _own(self) -> Cluster | None:
-        """Return the notebook's cluster, also if an earlier kernel, the panel or the Python API began it."""
+    def _own(self, *, failed: bool = False) -> Cluster | None:
+        """Return the notebook's cluster, also if an earlier kernel, the panel or the Python API began it.
+
+        Args:
+            failed: Whether one counts that has failed, and can only be stopped.
+        """
         if self.current is not None:
             return self.current
         if self._cluster is not None:
             self._has_ended(self._cluster)
         used, held = self._use.recorded, self.portal.worlds.held if self._ended is None else ()
-        running = self.portal.worlds.running()
-        for record in running:
-            if used is not None and record.id == used.cluster:
-                return self._use_running(record.id, msgspec.structs.replace(used, begun=False))
-        mine = [record.id for record in running if record.id in held]
+        ids = {*held, used.cluster} if used is not None else held
+        # clusters of others are not asked: one that hangs would hold up this notebook
+        mine = [
+            record.id
+            for record in self.portal.worlds.running()
+            if record.id in ids and (failed or self.call(usable(self.portal, record)) is not None)
+        ]
+        if used is not None and used.cluster in mine:
+            return self._use_running(used.cluster, msgspec.structs.replace(used, begun=False))
         return self._use_running(mine[0], UsedCluster(mine[0])) if len(mine) == 1 else None
 
     def _only(self) -> Cluster:
@@ -160,10 +168,11 @@ class MagicsSession:
 
     def _name_and_users(self, cluster: Cluster) -> str:
         """Return a cluster's name, and who uses it if its head answers."""
-        try:
-            return cluster_choice.each([cluster.snapshot()], None, self.notebook)
-        except DtrainError:
-            return cluster.name
+        info = self._told(cluster)
+        return cluster.name if info is None else cluster_choice.each([info], None, self.notebook)
+
+    def _told(self, cluster: Cluster) -> ClusterInfo | None:
+        return self.call(self.portal.worlds.info(cluster.connection.record, SOON_S))
 
     def cluster_or_start(self, name: str | None) -> Cluster:
         """Return the cluster for a cell; if no cluster is running, start one with the default profile."""
@@ -199,20 +208,20 @@ class MagicsSession:
             **options: Other arguments of `dtrain_lab.start`.
         """
         began = time.monotonic()
-        asked = self._mine()
-        running = self._restarts.reusable_cluster(asked, profile, **options)
+        used = self._mine()
+        running = self._restarts.reusable_cluster(used, profile, **options)
         self._cluster = running or start(profile, **options)
         self._uses(UsedCluster(self._cluster.id, options.get("monitor")))
         info = self._cluster.snapshot()
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
         size = f"{rank_names.count(info.world.size)} on {nodes}"
-        if running is not None and asked is not None and asked.begun:
+        if running is not None and used is not None and used.begun:
             print(f"Using {info.name}, which was started in the panel: {size}.", flush=True)
         elif running is not None:
             print(f"{info.name} is already running: {size}; variables are kept.", flush=True)
         else:
             print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
-            if left := self._restarts.left(asked, info.name, profile, options.get("ranks")):
+            if left := self._restarts.left(used, info.name, profile, options.get("ranks")):
                 print(left, flush=True)
         return self._cluster
 
@@ -228,30 +237,13 @@ class MagicsSession:
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.own("stop", "stop")
-        cluster.stop_for(sys.executable if self._may_start_warm_head() else None)
+        cluster.stop_for(sys.executable if warm_head.allowed() else None)
         self._has_ended(cluster)
         print(f"{cluster.name} is stopped.")
 
     def _has_ended(self, cluster: Cluster) -> None:
         self._ended = cluster_choice.gone(cluster.name, endings.of(cluster.id), self.notebook)
         self._cluster = None
-
-    def start_warm_head(self) -> None:
-        """Start a head without ranks in the background, so that the next start is quick."""
-        if not self._may_start_warm_head() or self.portal.worlds.running():
-            return
-
-        async def start() -> None:
-            try:
-                await self.portal.worlds.warm_heads.start(python=sys.executable)
-            except DtrainError:
-                return  # a start that the user requests will report the error
-
-        self.portal.post(start())
-
-    @staticmethod
-    def _may_start_warm_head() -> bool:
-        return of_environment().warm and policy.of_server().warm
 
     # ---- cells
 

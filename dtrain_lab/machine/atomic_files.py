@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def replace(path: Path, data: bytes) -> None:
 def swap(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Replace a file atomically, mode 0600: readers see the old or the new one, never half of it.
 
+    Of several threads or processes that replace a file at once, the last one wins, whole.
+
     Args:
         path: Path of the file.
         data: New content.
@@ -34,16 +37,16 @@ def swap(path: Path, data: bytes, *, durable: bool = False) -> None:
     Raises:
         OSError: The file can't be written; the old one is still there.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    descriptor, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
+    part = Path(name)
     try:
-        with open(os.open(part, flags, 0o600), "wb") as file:
+        with open(descriptor, "wb") as file:
             file.write(data)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
         part.rename(path)
-    except OSError:
+    except BaseException:  # such as an interrupt of a kernel
         with contextlib.suppress(OSError):
             part.unlink()
         raise

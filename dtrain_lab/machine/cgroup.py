@@ -14,7 +14,7 @@ NONE_FROM = 1 << 60
 """Bytes: version 1 writes "no limit" as a number at least this large."""
 
 
-def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[Path]:
+def folders(controller: str, root: Path = ROOT, groups: str | None = None) -> list[Path]:
     """Folders of this process's group, from its own up to the root.
 
     A container may see its own group as the root; folders that it does not see are left out.
@@ -22,10 +22,10 @@ def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[
     Args:
         controller: "cpu" or "memory".
         root: Mount point of the cgroup file system.
-        own: Text of `/proc/self/cgroup`; read by default.
+        groups: Text of `/proc/self/cgroup`; read by default.
     """
-    text = Path("/proc/self/cgroup").read_text() if own is None else own
-    found = []
+    text = Path("/proc/self/cgroup").read_text() if groups is None else groups
+    candidates = []
     for line in text.splitlines():
         number, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
@@ -35,8 +35,8 @@ def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[
         else:
             continue
         below = Path(path.lstrip("/"))
-        found += [base / part for part in (below, *below.parents)]
-    return list(dict.fromkeys(folder for folder in found if folder.is_dir()))
+        candidates += [base / part for part in (below, *below.parents)]
+    return list(dict.fromkeys(folder for folder in candidates if folder.is_dir()))
 
 
 def memory_limit(places: list[Path]) -> int | None:

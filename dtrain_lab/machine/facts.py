@@ -49,7 +49,7 @@ def _memory() -> int:
 def interfaces() -> tuple[Interface, ...]:
     """Addresses of interfaces that are up; loopback and link-local ones are left out."""
     stats = psutil.net_if_stats()
-    found = []
+    listed = []
     for name, addresses in psutil.net_if_addrs().items():
         if name not in stats or not stats[name].isup:
             continue
@@ -60,8 +60,8 @@ def interfaces() -> tuple[Interface, ...]:
             if address.is_loopback or address.is_link_local:
                 continue
             network = ipaddress.ip_network(f"{address}/{_prefix(entry.netmask)}", strict=False)
-            found.append(Interface(name, str(address), network.prefixlen, stats[name].speed))
-    return tuple(found)
+            listed.append(Interface(name, str(address), network.prefixlen, stats[name].speed))
+    return tuple(listed)
 
 
 def _prefix(netmask: str | None) -> str:

@@ -30,9 +30,9 @@ LOCAL = DISKS | MEMORY | STICKS
 def is_local(path: Path) -> bool:
     """Whether a path's file system is local to this machine; unknown kinds count as shared."""
     place = os.path.realpath(path)
-    found = [p for p in psutil.disk_partitions(all=True) if _below(place, p.mountpoint)]
+    mounts = [p for p in psutil.disk_partitions(all=True) if _below(place, p.mountpoint)]
     # of two mounts on the same path, the later one is visible
-    kind = max(enumerate(found), key=lambda item: (len(item[1].mountpoint), item[0]))[1] if found else None
+    kind = max(enumerate(mounts), key=lambda item: (len(item[1].mountpoint), item[0]))[1] if mounts else None
     return kind is not None and kind.fstype.lower() in LOCAL
 
 

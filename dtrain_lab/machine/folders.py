@@ -46,12 +46,12 @@ def private(path: Path) -> Path:
         path.mkdir(mode=0o700)
     except FileExistsError:
         pass
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise Forbidden(
             f"{path} is not a folder of yours.",
             "Remove it, or set DTRAIN_LAB_RUNTIME_DIR to a folder of yours.",
         )
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         path.chmod(0o700)
     return path

@@ -27,7 +27,7 @@ def usable(variables: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 def processes() -> dict[str, list[tuple[int, int]]]:
     """GPU → processes that compute on it: pid, and bytes of GPU memory. Empty without a driver."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    by_device: dict[str, list[tuple[int, int]]] = {}
     with _driver() as nvml:
         if nvml is None:
             return {}
@@ -35,10 +35,10 @@ def processes() -> dict[str, list[tuple[int, int]]]:
             for device in range(nvml.nvmlDeviceGetCount()):
                 running = nvml.nvmlDeviceGetComputeRunningProcesses(nvml.nvmlDeviceGetHandleByIndex(device))
                 if running:
-                    found[str(device)] = [(p.pid, int(p.usedGpuMemory or 0)) for p in running]
+                    by_device[str(device)] = [(p.pid, int(p.usedGpuMemory or 0)) for p in running]
         except nvml.NVMLError:  # the driver lacks the call
             return {}
-    return found
+    return by_device
 
 
 def only(names: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Environment variables by which Jupyter tells a kernel of its server and its notebook."""
+"""Environment variables in which Jupyter passes a kernel its server's pid and its notebook's path."""
 
 from __future__ import annotations
 

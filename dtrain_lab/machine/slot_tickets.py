@@ -24,8 +24,8 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files, gpus, jupyter_variables, processes
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.machine.folders import slots_folder
-from dtrain_lab.placement import slots, ticket_reading
-from dtrain_lab.placement.slots import Holder, NodeSlots, Ticket
+from dtrain_lab.placement.slots import slots, ticket_reading
+from dtrain_lab.placement.slots.slots import Holder, NodeSlots, Ticket
 
 log = logging.getLogger("dtrain_lab.machine")
 _reported: set[Path] = set()
@@ -41,7 +41,7 @@ def locked() -> AbstractContextManager[None]:
 
 def living() -> list[Ticket]:
     """All tickets whose process lives; others are removed."""
-    found = []
+    tickets = []
     for path in slots_folder().glob("*.json"):
         try:
             ticket = _read(path)
@@ -50,10 +50,10 @@ def living() -> list[Ticket]:
         if not processes.is_here(ticket.system) and not processes.has_ended(ticket.system):
             continue  # of another container that shares the folder: its process can't be seen from here
         if not processes.has_ended(ticket.system) and processes.same(ticket.pid, ticket.started) is not None:
-            found.append(ticket)
+            tickets.append(ticket)
         else:
             path.unlink(missing_ok=True)
-    return found
+    return tickets
 
 
 def _read(path: Path) -> Ticket:

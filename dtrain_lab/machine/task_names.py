@@ -8,6 +8,7 @@ LOOPS: Final = {
     "server.keep": "keeping clusters",
     "server.jobs": "watching jobs",
     "server.feeds": "following the heads of jobs",
+    "server.sweeps": "resuming sweeps",
     "server.panel": "sending to the panel",
     "head.watch": "watching ranks",
     "head.limit": "asking for the time limit",
@@ -26,6 +27,7 @@ LOOPS: Final = {
     "client.link": "watching the connection to a cluster",
     "debug.hold": "holding the debugger",
     "debug.look": "polling the debugged ranks",
+    "debug.job": "looking whether the debugged job has ended",
     "debug.again": "attaching the debugger to restarted ranks",
     "ssh.cut": "watching an SSH connection",
 }
@@ -35,6 +37,7 @@ ONCE: Final = {
     "server.action": "a requested action",
     "head.answer": "answering a request",
     "head.end": "ending the cluster",
+    "head.files": "updating the files of a job",
     "head.message": "handling a message",
     "head.action": "changing the cluster",
     "node.order": "carrying out an order",

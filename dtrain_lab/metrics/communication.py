@@ -30,6 +30,7 @@ class Split(Struct, frozen=True):
 
     `undisturbed` is the share of its computing time that remains without the slowdown after waits
     (`cold_caches`). `most` is the share of a step that waiting for data leaves: no more is communication.
+    `data_s`: waiting for data as a diagnosis measured it; None where the rank's own estimate holds.
     """
 
     comm_overhead: float
@@ -38,6 +39,7 @@ class Split(Struct, frozen=True):
     wait_s: float
     undisturbed: float = 1.0
     most: float = 1.0
+    data_s: float | None = None
 
 
 def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
@@ -55,18 +57,18 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
     Returns:
         The split by rank.
     """
-    known = [s for s in samples if s.exposed_s is not None and s.step_s]
-    if not known:
+    measured = [s for s in samples if s.exposed_s is not None and s.step_s]
+    if not measured:
         return {}
     if size == 1:
-        return {known[0].rank: Split(0.0, 0.0, 0.0, 0.0)}
-    parts = [(s, *_communicated(s, crowded)) for s in known]
+        return {measured[0].rank: Split(0.0, 0.0, 0.0, 0.0)}
+    parts = [(s, *_communicated(s, crowded)) for s in measured]
     least = min(taken for _, taken, _ in parts)
-    noise = starvation(known)
-    found = {}
+    noise = starvation(measured)
+    splits = {}
     for sample, taken, undisturbed in parts:
         share = taken / (sample.step_s or 1.0)
-        found[sample.rank] = Split(
+        splits[sample.rank] = Split(
             comm_overhead=share,
             error=widened(overhead_error(sample, crowded), noise, share),
             transfer_s=least,
@@ -74,7 +76,7 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
             undisturbed=undisturbed,
             most=room_beside_data(sample.step_s, sample.data_s),
         )
-    return found
+    return splits
 
 
 def room_beside_data(step_s: float | None, data_s: float | None) -> float:
@@ -122,9 +124,9 @@ def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
     most = step * room_beside_data(step, sample.data_s)
     if not crowded or sample.exposed_error_s is None:
         return min(exposed, most), 1.0
-    own = step - (sample.data_s or 0.0) - exposed
-    undisturbed = cold_caches.undisturbed_share(exposed, own, sample.on_processor)
-    return min(exposed + max(0.0, own) * (1 - undisturbed), most), undisturbed
+    own_s = step - (sample.data_s or 0.0) - exposed
+    undisturbed = cold_caches.undisturbed_share(exposed, own_s, sample.on_processor)
+    return min(exposed + max(0.0, own_s) * (1 - undisturbed), most), undisturbed
 
 
 def starvation(samples: Sequence[RankSample]) -> float:
@@ -133,14 +135,14 @@ def starvation(samples: Sequence[RankSample]) -> float:
     Args:
         samples: the latest sample of each rank.
     """
-    known = [s.starved for s in samples if s.starved is not None]
-    return fmean(known) if known else 0.0
+    shares = [s.starved for s in samples if s.starved is not None]
+    return fmean(shares) if shares else 0.0
 
 
 def widened(error: float, noise: float, share: float) -> float:
     """Error of a share of the step on a machine whose ranks wait for cores.
 
-    Nobody knows in which part of a step a rank waited for a core, so any of that time may count as
+    It is unknown in which part of a step a rank waited for a core, so any of that time may count as
     communication, or hide it. Both errors are independent: their squares add up.
 
     Args:

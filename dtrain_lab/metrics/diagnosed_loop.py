@@ -21,14 +21,14 @@ OTHER = 1.5
 """Ratio of step times from which a loop of the same code counts as another loop."""
 
 
-def alike(one: float, other: float) -> bool:
+def alike(first: float, other: float) -> bool:
     """Whether two step times, in seconds, may belong to the same loop.
 
     Args:
-        one: A step time in seconds.
+        first: A step time in seconds.
         other: The other one.
     """
-    return one / OTHER < other < one * OTHER
+    return first / OTHER < other < first * OTHER
 
 
 class _Cell(Struct):
@@ -109,9 +109,9 @@ class Loops:
             self._measuring |= set(ranks)
             return  # samples of a loop that has just ended may still be under way
         self._measuring -= set(ranks)
-        known = {rank: self._counts[rank] for rank in ranks if rank in self._rested and rank in self._counts}
+        counts = {rank: self._counts[rank] for rank in ranks if rank in self._rested and rank in self._counts}
         before = {rank: self._replied[rank] for rank in ranks if rank in self._replied}
-        self._cells.update(dict.fromkeys(ranks, _Cell(code, where, frozenset(ranks), now, known, before)))
+        self._cells.update(dict.fromkeys(ranks, _Cell(code, where, frozenset(ranks), now, counts, before)))
         self._running |= set(ranks)
         self.trained = self.trained and self._goes_on
 
@@ -161,8 +161,8 @@ class Loops:
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: the next one counts from 0."""
-        for known in (self._counts, self._replied, self._cells):
-            known.pop(rank, None)
+        for by_rank in (self._counts, self._replied, self._cells):
+            by_rank.pop(rank, None)
         self._rested.discard(rank)
         self._running.discard(rank)
 
@@ -188,16 +188,16 @@ class Loops:
         """
         return self.trains and now - self._moved_at < max(OVERDUE_S, OVERDUE_STEPS * (step_s or 0.0))
 
-    def diagnosed(self, found: Diagnosis, size: int, step_s: float | None) -> None:
+    def diagnosed(self, diagnosis: Diagnosis, size: int, step_s: float | None) -> None:
         """Keep a diagnosis of the loop that trained last.
 
         Args:
-            found: the diagnosis; one of a running loop is ignored.
+            diagnosis: the diagnosis; one of a running loop is ignored.
             size: number of ranks that were measured.
             step_s: time of the loop's step, seconds; None if unknown.
         """
-        if found.source == "replayed" and self.code:
-            self._diagnosis, self._step_s = (self.code, size, found), step_s
+        if diagnosis.source == "replayed" and self.code:
+            self._diagnosis, self._step_s = (self.code, size, diagnosis), step_s
 
     def steps_take(self, step_s: float) -> None:
         """Drop the diagnosis if the step time has changed: another cell may have created another model.
@@ -205,14 +205,14 @@ class Loops:
         Args:
             step_s: time of a step of the loop that trains, seconds.
         """
-        known = self._step_s
+        diagnosed_s = self._step_s
         same = self._diagnosis is not None and self._diagnosis[0] == self.code
-        if same and known is not None and not alike(known, step_s):
+        if same and diagnosed_s is not None and not alike(diagnosed_s, step_s):
             self._diagnosis = self._step_s = None
 
     def measured(self, size: int) -> Diagnosis | None:
         """The diagnosis of the loop that trains or trained last, on `size` ranks; None without one."""
         if self._diagnosis is None:
             return None
-        loop, ranks, found = self._diagnosis
-        return found if loop == self.code and ranks == size else None
+        loop, ranks, diagnosis = self._diagnosis
+        return diagnosis if loop == self.code and ranks == size else None

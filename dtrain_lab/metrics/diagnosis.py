@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from math import hypot, sqrt
 from statistics import fmean, median
 
-from msgspec.structs import replace
-
 from dtrain_lab.metrics import diagnosis_text as text_of
-from dtrain_lab.metrics.communication import room_beside_data
+from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
-from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.metrics.world import Metrics
 
-LEAST_ERROR = 0.01
 STUDENT = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3}
 """Number of cycles → number of standard errors to use as error: few values may scatter little by chance."""
-MAD = 1.4826
 FEW = {2: 1.20, 3: 1.50, 4: 1.36, 5: 1.21, 6: 1.20, 7: 1.14, 8: 1.13, 9: 1.11}
 """Number of cycles → average factor by which the median absolute deviation of so few values is too small."""
 OF_MEDIAN = 1.2533
@@ -101,12 +98,12 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     size = len(timings)
     repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
     step_s = max(repeated, real)
-    own = 0.0
-    known = [r.loop_s for r in timings if r.loop_s is not None]
-    loop_s = median(known) if known else None
+    own_share = 0.0
+    loop_times = [r.loop_s for r in timings if r.loop_s is not None]
+    loop_s = median(loop_times) if loop_times else None
     if loop_s is not None and step_s and loop_s > ELSEWHERE * step_s:
         elsewhere = loop_s - step_s
-        own, step_s = elsewhere / loop_s, loop_s
+        own_share, step_s = elsewhere / loop_s, loop_s
         notes[
             f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
             "is neither the model, nor averaging, nor the loader."
@@ -119,17 +116,19 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
         data = _check(loaded, step_s, loop_s, text_of.data)
         if communication is not None and communication.share + data.share > 1:
             if data.error < communication.error:
-                communication = _check(averaged, step_s, loop_s, text_of.communication, 1 - data.share)
+                communication = _check(averaged, step_s, loop_s, text_of.all_beside_data, 1 - data.share)
             else:
-                data = _check(loaded, step_s, loop_s, text_of.data, 1 - communication.share)
-    text = text_of.verdict(communication, data, size, own, asleep)
-    own = own if text_of.own_leads(communication, data, own) else 0.0
+                data = _check(
+                    loaded, step_s, loop_s, text_of.all_beside_communication, 1 - communication.share
+                )
+    text = text_of.verdict(communication, data, size, own_share, asleep)
+    own_share = own_share if text_of.own_leads(communication, data, own_share) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
     if slow is not None and text_of.slow_leads(slow, step_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
-        own = 0.0  # waiting, not code
+        own_share = 0.0  # waiting, not code
     late = slow.ranks[0] if slow is not None else None
-    return Diagnosis(text, "replayed", communication, data, tuple(notes), own, late)
+    return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late)
 
 
 RUNS = (
@@ -168,81 +167,6 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
     if slow is not None and step:
         text = text_of.slow_rank(slow, text_of.late_share(slow, step))
     return Diagnosis(text, "live", communication, data, tuple(notes))
-
-
-def scaled(part_s: float | None, estimate: float | None, check: Check) -> float | None:
-    """Transfer's or waiting's part of measured communication; None if it is unknown.
-
-    A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Without
-    an estimate, it is unknown how much of it is waiting for a slow rank.
-
-    Args:
-        part_s: estimated seconds of the part.
-        estimate: estimated share of communication.
-        check: the measurement that replaces it.
-    """
-    return part_s * check.share / estimate if part_s is not None and estimate else None
-
-
-def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
-    """Replace estimated communication in metrics by the measured one, which is more accurate.
-
-    It is kept where ranks wait for a slow one: the estimate has that waiting, the measurement leaves it out.
-    Steps that now wait longer for data than those that were measured leave less of a step to communication.
-
-    Args:
-        metrics: metrics of the diagnosed loop.
-        diagnosis: its diagnosis from replayed steps.
-    """
-    check, estimate = diagnosis.communication, metrics.comm_overhead
-    if check is None or not metrics.step_s or diagnosis.slow_rank is not None:
-        return metrics
-    check = replace(check, share=min(check.share, room_beside_data(metrics.step_s, metrics.data_s)))
-    saved = metrics.step_s * ((estimate or 0.0) - check.share)
-    compute = metrics.compute_s
-    return replace(
-        metrics,
-        comm_overhead=check.share,
-        comm_overhead_error=check.error,
-        comm_bound="",
-        transfer_s=scaled(metrics.transfer_s, estimate, check),
-        wait_s=scaled(metrics.wait_s, estimate, check),
-        compute_s=max(0.0, compute + saved) if compute is not None else None,
-        measured=True,
-    )
-
-
-def last(metrics: Metrics) -> Last:
-    """Return the metrics that are kept of a loop after its end."""
-    return Last(
-        metrics.samples_per_s,
-        metrics.tokens_per_s,
-        metrics.step_s,
-        metrics.comm_overhead,
-        metrics.comm_overhead_error,
-        metrics.gradient_bytes,
-        metrics.link_share,
-        metrics.comm_bound,
-        metrics.rank_batch,
-        metrics.global_batch,
-        metrics.accumulated,
-        metrics.epoch,
-    )
-
-
-def last_with_measured(last: Last | None, diagnosis: Diagnosis | None) -> Last | None:
-    """Replace communication in the last metrics of a loop by the share measured afterwards.
-
-    It is kept in the same case as by `with_measured`.
-
-    Args:
-        last: metrics of the loop's last steps; None before any.
-        diagnosis: its diagnosis; None if nothing was measured.
-    """
-    check = diagnosis.communication if diagnosis is not None and diagnosis.slow_rank is None else None
-    if check is None or last is None:
-        return last
-    return replace(last, comm_overhead=check.share, comm_overhead_error=check.error, comm_bound="")
 
 
 def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:

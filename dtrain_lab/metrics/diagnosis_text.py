@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dtrain_lab.text.units import UNSTEADY, share_text
+from dtrain_lab.text.units import UNSTEADY, share_in_range, share_text
 from dtrain_lab.wire.metrics.diagnosis import Check, vague
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 TELLING = 0.10
 """Share of a step below which neither matters, however rough the estimate is."""
+OWN = 1 / 3
+"""Share of a step from which the loop's own code is the verdict: less may be the machine's unsteadiness."""
 AGAIN = "Diagnose again when the machine is less busy."
 Share = tuple[float, float]
 """A share of a step, 0 to 1, and its error."""
@@ -26,13 +28,21 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
         return f"Communication takes {share_text(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
         return (
-            f"Communication takes {share_text(share, error)} of a step: "
+            f"Communication takes {share_in_range(share, error, 'a step')}: "
             f"{step_time(with_s)} with it, {step_time(without_s)} without."
         )
     # the steps themselves would seem to contradict those of `data`, which are measured at another time
+    takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
+    return f"Communication takes {takes}: {step_time(with_s - without_s)}, measured without the loader."
+
+
+def all_beside_data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    """As `communication`, where more than waiting for data leaves was measured; arguments as of `Say`."""
+    if not share or vague(share, error):
+        return communication(share, error, with_s, without_s, step_s)
+    takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
     return (
-        f"Communication takes {share_text(share, error)} of a step of {step_time(step_s)}: "
-        f"{step_time(with_s - without_s)}, measured without the loader."
+        f"Communication takes {takes}: all of the {step_time(share * step_s)} that waiting for data leaves."
     )
 
 
@@ -45,8 +55,20 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
     of = "a step" if step_s == with_s else f"a step of {step_time(step_s)}"
     return (
-        f"Waiting for data takes {share_text(share, error)} of {of}: "
+        f"Waiting for data takes {share_in_range(share, error, of)}: "
         f"{step_time(with_s)} with the loader, {step_time(without_s)} without it."
+    )
+
+
+def all_beside_communication(
+    share: float, error: float, with_s: float, without_s: float, step_s: float
+) -> str:
+    """As `data`, where more than communication leaves was measured; arguments as of `Say`."""
+    if not share or vague(share, error):
+        return data(share, error, with_s, without_s, step_s)
+    takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
+    return (
+        f"Waiting for data takes {takes}: all of the {step_time(share * step_s)} that communication leaves."
     )
 
 
@@ -60,21 +82,23 @@ def waits_elsewhere(share: float) -> str:
 
 
 def verdict(
-    communication: Check | None, data: Check | None, size: int, own: float = 0.0, asleep: float = 0.0
+    communication: Check | None, data: Check | None, size: int, own_share: float = 0.0, asleep: float = 0.0
 ) -> str:
     """Return the verdict on a loop in one sentence.
 
     Args:
         communication, data: the checks; None if they were not made.
         size: number of ranks.
-        own: share of a step that the loop's own code takes, outside model and loader.
+        own_share: share of a step that the loop's own code takes, outside model and loader.
         asleep: share of a step in which ranks wait for something that is not seen, if that is most of it.
     """
     if communication is None and data is None:
         return "Nothing could be measured."
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
-    if own_leads(communication, data, own):
-        return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
+    if own_leads(communication, data, own_share):
+        computed = 1 - own_share - shared - fed
+        the_time = " the time:" if own_share > computed else ""
+        return f"Your loop's own code takes{the_time} {own_share * 100:.0f} % of a step."
     if asleep > max(shared, fed):
         return waits_elsewhere(asleep)
     shares = ((check.share, check.error) if check is not None else None for check in (communication, data))
@@ -84,8 +108,13 @@ def verdict(
         neither = "neither communication nor data is" if size > 1 else "data is not"
         return f"Computation takes the time: {neither} worth a change."
     if fed > shared:
-        return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
-    return f"Communication-bound: {shared * 100:.0f} % of a step."
+        return f"Input-bound: {_in_range(data)} waits for data."
+    return f"Communication-bound: {_in_range(communication)}."
+
+
+def _in_range(check: Check | None) -> str:
+    assert check is not None
+    return share_in_range(check.share, check.error, "a step")
 
 
 def too_unsteady(communication: Share | None, data: Share | None) -> str | None:
@@ -98,17 +127,36 @@ def too_unsteady(communication: Share | None, data: Share | None) -> str | None:
         "communication" or "waiting for data"; None if both are known well enough, or neither is known.
     """
     named = (("communication", communication), ("waiting for data", data))
-    known = [(what, *share) for what, share in named if share is not None]
-    what, most, error = max(known, key=lambda one: one[1], default=("", 0.0, 0.0))
-    if vague(most, error) or TELLING <= most <= error:
-        return what
-    others = (name for name, share, error in known if vague(share, error))
+    measured = [(label, *share) for label, share in named if share is not None]
+    label, most, error = max(measured, key=lambda entry: entry[1], default=("", 0.0, 0.0))
+    if is_unsteady(most, error):
+        return label
+    others = (name for name, share, error in measured if vague(share, error))
     return next(others, None) if most < WORTH_A_CHANGE else None
 
 
-def own_leads(communication: Check | None, data: Check | None, own: float) -> bool:
-    """Whether the loop's own code takes more of a step than communication, and than waiting for data."""
-    return own > max((c.share for c in (communication, data) if c is not None), default=0.0)
+def is_unsteady(share: float, error: float) -> bool:
+    """Whether a share is too uncertain to say anything from it.
+
+    Args:
+        share: Share of a step, 0 to 1.
+        error: Its error.
+    """
+    return vague(share, error) or TELLING <= share <= error
+
+
+def own_leads(communication: Check | None, data: Check | None, own_share: float) -> bool:
+    """Whether the loop's own code is what to look at first.
+
+    Args:
+        communication, data: the checks; None if they were not made.
+        own_share: share of a step that the loop's own code takes.
+
+    Returns:
+        Whether it takes at least a third of a step, and more than communication and than data.
+    """
+    measured = max((c.share for c in (communication, data) if c is not None), default=0.0)
+    return own_share >= OWN and own_share > measured
 
 
 def late_share(slow: Verdict | None, step_s: float | None) -> float:

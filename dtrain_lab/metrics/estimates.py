@@ -19,7 +19,7 @@ from dtrain_lab.wire.links import RankMetrics, RankSample
 from dtrain_lab.wire.metrics.world import Metrics
 
 WINDOW_S = 5.0
-"""Metrics are computed from the steps of this window, and from at least `FEWEST` of them.
+"""Metrics are computed from the steps of this window, up to the last one, and from at least `FEWEST` of them.
 
 The second step of a cell counts alone: its first one is left out."""
 FEWEST = 2
@@ -44,19 +44,8 @@ def rank_metrics(records: Sequence[StepRecord], now: int, in_cell: int | None = 
     """
     if not records or now - records[-1].ended > STALE_S * 1e9:
         return RankMetrics()
-    own = list(records[-in_cell:] if in_cell else records if in_cell is None else ())
-    if not own:
-        return RankMetrics()
-    before = records[: len(records) - len(own)]
-    first = own[0] if in_cell == len(own) > 1 else None
-    usual = median(r.wall for r in own if r is not first)
-    own = [r for r in own if r.wall <= PAUSE * usual and not r.flags & ring.PARTIAL]
-    whole = [*before, *own]
-    own = [r for r in own if r is not first]
-    recent = [r for r in own if now - r.ended <= WINDOW_S * 1e9]
-    if len(recent) < FEWEST:
-        recent = own[-FEWEST:]
-    if len(recent) < (FEWEST if first is None else 1):
+    whole, recent = _recent_steps(records, in_cell)
+    if not recent:
         return RankMetrics()
     wall = sum(r.wall for r in recent) / 1e9
     steps = len(recent)
@@ -90,6 +79,38 @@ def rank_metrics(records: Sequence[StepRecord], now: int, in_cell: int | None = 
         batch=round(median(r.samples / max(1, r.batches) for r in recent)) or None,
         typical_own_s=max(0.0, median(alone) / 1e9 - (overlapped - seen * averaged)),
     )
+
+
+def _recent_steps(
+    records: Sequence[StepRecord], in_cell: int | None
+) -> tuple[list[StepRecord], list[StepRecord]]:
+    """Choose the steps that metrics are computed from.
+
+    Args:
+        records: a rank's last steps, oldest first.
+        in_cell: how many of them are of the current cell, as for `rank_metrics`.
+
+    Returns:
+        Whole steps without a pause, for probes, and the recent ones of the cell, for rates; the latter are
+        empty if there are too few.
+    """
+    own = list(records[-in_cell:] if in_cell else records if in_cell is None else ())
+    if not own:
+        return [], []
+    before = records[: len(records) - len(own)]
+    first = own[0] if in_cell == len(own) > 1 else None
+    own = [r for r in own if not r.flags & (ring.PARTIAL | ring.PAUSED)]
+    usual = median([r.wall for r in own if r is not first] or [0])
+    own = [r for r in own if r.wall <= PAUSE * usual]
+    whole = [*before, *own]
+    own = [r for r in own if r is not first]
+    # up to the last step, not up to now: while a cell validates or saves after its loop, ever fewer would be
+    # left, in the end two in which ranks wait for each other: a spike at the end of the chart
+    recent = [r for r in own if own[-1].ended - r.ended <= WINDOW_S * 1e9]
+    if len(recent) < FEWEST:
+        recent = own[-FEWEST:]
+    enough = len(recent) >= (FEWEST if first is None else 1)
+    return whole, recent if enough else []
 
 
 def without_communication(metrics: RankMetrics) -> RankMetrics:
@@ -210,12 +231,28 @@ def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]
         "data_s": sample.data_s,
         "compute_s": None if compute is None else compute * undisturbed,
         "optimizer_s": None if optimizer is None else optimizer * undisturbed,
+        **(_beside_measured_data(sample, split, undisturbed) if split is not None else {}),
         "transfer_s": split.transfer_s if split is not None else None,
         "wait_s": split.wait_s if split is not None else None,
         "comm_overhead": share,
         "comm_overhead_error": split.error if split is not None else None,
         "own_s": own_s(step, (share or 0.0) * (step or 0.0)),
     }
+
+
+def _beside_measured_data(sample: RankSample, split: Split, undisturbed: float) -> dict[str, float | None]:
+    """A rank's parts of a step where waiting for data was measured: computation has what it leaves."""
+    if split.data_s is None:
+        return {}
+    room = max(0.0, (sample.step_s or 0.0) * (1 - split.comm_overhead) - split.data_s)
+    parts: dict[str, float | None] = {"data_s": split.data_s}
+    if sample.optimizer_s is not None:
+        parts["optimizer_s"] = min(sample.optimizer_s * undisturbed, room)
+        room -= parts["optimizer_s"] or 0.0
+    if sample.compute_s is not None:
+        freed = max(0.0, (sample.data_s or 0.0) - split.data_s)
+        parts["compute_s"] = min(sample.compute_s * undisturbed + freed, room)
+    return parts
 
 
 def with_metrics(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
@@ -227,13 +264,14 @@ def with_metrics(rank: Rank, sample: RankSample, split: Split | None, asleep: fl
         split: the split of its communication; None if unknown.
         asleep: share of a step in which it is asleep, if a verdict says so.
     """
+    of_steps: dict[str, Any] = _of_rank(sample, split)
     return replace(
         rank,
-        **_of_rank(sample, split),
+        **of_steps,
         unsure=sample.unsure,
         step=sample.step,
         steps_per_s=sample.steps_per_s,
-        asleep_s=part_s(asleep, sample.step_s, sample.data_s, split.comm_overhead if split else None),
+        asleep_s=part_s(asleep, sample.step_s, of_steps["data_s"], split.comm_overhead if split else None),
         comm_bound=sample.bound,
         cpu_utilization=sample.cpu_utilization,
         memory_bytes=sample.memory_bytes,

@@ -33,29 +33,29 @@ def point(at: float, metrics: Metrics, slow: tuple[int, ...], generation: int) -
 
 def to_csv(points: Sequence[Point]) -> str:
     """Points as CSV, one line per point, with a column `values.NAME` for each of the user's values."""
-    own = list(dict.fromkeys(name for p in points for name in p.values))
+    names = list(dict.fromkeys(name for p in points for name in p.values))
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow([*COLUMNS, *(f"values.{name}" for name in own)])
+    table.writerow([*COLUMNS, *(f"values.{name}" for name in names)])
     for p in points:
-        table.writerow([*(getattr(p, name) for name in COLUMNS), *(p.values.get(name) for name in own)])
+        table.writerow([*(getattr(p, name) for name in COLUMNS), *(p.values.get(name) for name in names)])
     return out.getvalue()
 
 
 def scalars(points: Sequence[Point]) -> list[tuple[str, float, int, float]]:
     """Points as (tag, value, step, seconds since 1970) for event files. Repeated user values are left out."""
-    found: list[tuple[str, float, int, float]] = []
-    told: dict[str, tuple[int, Any]] = {}
+    rows: list[tuple[str, float, int, float]] = []
+    last: dict[str, tuple[int, Any]] = {}
     for number, p in enumerate(points):
         step = p.step if p.step is not None else number
         for name in (*METRICS, "memory_bytes", "network_bytes_per_s"):
             value = getattr(p, name)
             if value is not None:
-                found.append((f"dtrain/{name}", float(value), step, p.at))
-        own = int(p.values.get("step", step)) if p.values else step
+                rows.append((f"dtrain/{name}", float(value), step, p.at))
+        own_step = int(p.values.get("step", step)) if p.values else step
         for name, value in p.values.items():
-            if name == "step" or not isinstance(value, (int, float)) or told.get(name) == (own, value):
+            if name == "step" or not isinstance(value, (int, float)) or last.get(name) == (own_step, value):
                 continue
-            told[name] = (own, value)
-            found.append((name, float(value), own, p.at))
-    return found
+            last[name] = (own_step, value)
+            rows.append((name, float(value), own_step, p.at))
+    return rows

@@ -1,4 +1,4 @@
-"""The part of a step that is said to wait for something else: its share, and where it is taken from. Pure."""
+"""The part of a step that, by a verdict, waits for something else: its share; what it is taken from. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def part_s(
 
 
 def part_share(metrics: LoopMetrics) -> float | None:
-    """Return the share of a step of a rank, or of the world, that it is said to be asleep; None otherwise."""
+    """Return the share of a rank's or the world's step that is asleep by a verdict; None without one."""
     return metrics.asleep_s / metrics.step_s if metrics.asleep_s and metrics.step_s else None
 
 

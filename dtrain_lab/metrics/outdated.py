@@ -1,4 +1,4 @@
-"""Metrics of steps that are not taken any more: which they are, and what remains without them. Pure."""
+"""Metrics of steps that are no longer taken: which they are, how they read, and what remains. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dtrain_lab.text.units import least_share
 from dtrain_lab.wire.cluster import Cluster, Rank
 from dtrain_lab.wire.links import RankMetrics, RankSample
 from dtrain_lab.wire.metrics.definitions import declared
@@ -54,3 +55,23 @@ def as_of_now(cluster: Cluster) -> Cluster:
         metrics=replace(metrics, **dict.fromkeys(of_steps(Metrics))),
         ranks=tuple(replace(rank, **none) for rank in ranks),
     )
+
+
+def last_text(metrics: Metrics) -> str:
+    """Return throughput and communication of the last training, marked as such.
+
+    Empty while one runs, and if there was none.
+
+    Args:
+        metrics: of the world.
+    """
+    last = metrics.last
+    if metrics.current or last is None:
+        return ""
+    share = least_share(last.comm_overhead, last.comm_bound, last.comm_overhead_error)
+    parts = (
+        f"{last.samples_per_s:,.1f} samples/s" if last.samples_per_s is not None else "",
+        f"communication {share}" if last.comm_overhead is not None else "",
+    )
+    text = ", ".join(filter(None, parts))
+    return f"Last: {text}." if text else ""

@@ -30,8 +30,8 @@ def value(kind: type[Struct], name: str, values: Iterable[float | None]) -> floa
         values: the value of each rank, or node; None if unknown.
     """
     how = declared(kind)[name][1].over_ranks
-    known = [one for one in values if one is not None]
-    return HOW[how](known) if known and how is not None else None
+    numbers = [number for number in values if number is not None]
+    return HOW[how](numbers) if numbers and how is not None else None
 
 
 def loop(ranks: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
@@ -45,16 +45,16 @@ def loop(ranks: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]
         ranks: the same metrics of each rank, which all take steps.
     """
     step = value(LoopMetrics, "step_s", [rank["step_s"] for rank in ranks])
-    found: dict[str, float | None] = {}
+    by_name: dict[str, float | None] = {}
     for name, (_, metric) in declared(LoopMetrics).items():
         if metric.part:
             of = [(rank.get(name), rank["step_s"]) for rank in ranks]
             shares = [part / step_s for part, step_s in of if part is not None and step_s]
             share = value(LoopMetrics, name, shares)
-            found[name] = None if share is None or step is None else step * share
+            by_name[name] = None if share is None or step is None else step * share
         else:
-            found[name] = value(LoopMetrics, name, [rank.get(name) for rank in ranks])
-    return found
+            by_name[name] = value(LoopMetrics, name, [rank.get(name) for rank in ranks])
+    return by_name
 
 
 def with_largest(metrics: Metrics, ranks: Sequence[Rank], nodes: Sequence[Node]) -> Metrics:

@@ -35,7 +35,7 @@ def probes(records: Sequence[StepRecord]) -> list[Probe]:
     Args:
         records: records of one rank, oldest first, without steps that contain a pause.
     """
-    found = []
+    measured = []
     for index, probe in enumerate(records):
         if not probe.flags & ring.PROBED or not probe.backward:
             continue
@@ -46,12 +46,12 @@ def probes(records: Sequence[StepRecord]) -> list[Probe]:
         ]
         if len(around) >= LEAST_AROUND:
             backward, forward = median(r.backward for r in around), median(r.forward for r in around)
-            found.append(Probe(probe.backward, backward, forward))
-    return found[-PROBES:]
+            measured.append(Probe(probe.backward, backward, forward))
+    return measured[-PROBES:]
 
 
 def longer_backward(
-    found: Sequence[Probe], synced: Sequence[StepRecord]
+    measured: Sequence[Probe], synced: Sequence[StepRecord]
 ) -> tuple[float | None, float | None]:
     """The time that communication adds to a backward, from probes.
 
@@ -65,22 +65,22 @@ def longer_backward(
     slow computation, and a slower processor isn't mistaken for communication.
 
     Args:
-        found: the last probes.
+        measured: the last probes.
         synced: the last synced steps, without probed ones.
 
     Returns:
         The time and its standard error, in seconds. Both are None without probes; the error also with a
         single one.
     """
-    if not found:
+    if not measured:
         return None, None
-    middle = median(probe.backward - probe.alone for probe in found)
-    spread = MAD * median(abs(probe.backward - probe.alone - middle) for probe in found)
-    error = spread / 1e9 / len(found) ** 0.5 if len(found) > 1 else None
+    middle = median(probe.backward - probe.alone for probe in measured)
+    spread = MAD * median(abs(probe.backward - probe.alone - middle) for probe in measured)
+    error = spread / 1e9 / len(measured) ** 0.5 if len(measured) > 1 else None
     if len(synced) >= LEAST_AROUND:
-        now, then = median(r.backward for r in synced), median(probe.backward for probe in found)
+        now, then = median(r.backward for r in synced), median(probe.backward for probe in measured)
         if abs(now - then) > DRIFT * then:
             forward = median(r.forward for r in synced)
-            slowed = [p.alone * (forward / p.forward if p.forward else 1.0) for p in found]
+            slowed = [p.alone * (forward / p.forward if p.forward else 1.0) for p in measured]
             middle = max(0.0, now - median(slowed))
     return middle / 1e9, error

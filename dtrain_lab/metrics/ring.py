@@ -80,6 +80,9 @@ AVERAGED: Final = 21
 SPLIT: Final = 22
 """1 if the sampler of the loader that training read last gives each rank its own part of the data."""
 
+HELD: Final = 23
+"""How often the debugger has begun or ended to hold ranks of the world: odd while it holds any."""
+
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (
     "",
@@ -132,9 +135,10 @@ DTYPES: Final = (
 
 # record
 ENDED, WALL, DATA, EXPOSED, TAIL, SAMPLES, CALLS = range(7)
-SYNCED, PROBED, PARTIAL = 1, 2, 4
+SYNCED, PROBED, PARTIAL, PAUSED = 1, 2, 4, 8
 """Flags of a record. `SYNCED`: a model's gradients were averaged. `PROBED`: they were averaged only after
-backward, to measure it without overlap. `PARTIAL`: the beginning of the step was not seen."""
+backward, to measure it without overlap. `PARTIAL`: the beginning of the step was not seen. `PAUSED`: the
+debugger held a rank meanwhile, this one or one that this one may have waited for."""
 
 
 class StepRecord(Struct, frozen=True):
@@ -278,10 +282,10 @@ class Reader:
         """Signatures of the last collectives, oldest first, at most `most`."""
         cells = self.cells
         noted = cells[CALLS_NOTED]
-        found = []
+        kept = []
         for index in range(max(0, noted - min(most, CALLS_KEPT - 1)), noted):
             at = CALLS_AT + (index % CALLS_KEPT) * CALL_FIELDS
             group, number, operation, dtype, root, dimensions = cells[at : at + 6]
             shape = tuple(cells[at + 6 : at + 6 + min(dimensions, DIMENSIONS)])
-            found.append(CollectiveCall(group, number, OPERATIONS[operation], DTYPES[dtype], root, shape))
-        return found
+            kept.append(CollectiveCall(group, number, OPERATIONS[operation], DTYPES[dtype], root, shape))
+        return kept

@@ -41,12 +41,12 @@ class StepCycle:
         Returns:
             Whether the training step ends with this optimizer step.
         """
-        seen = self._optimizers
+        recent = self._optimizers
         self._fed += 1
-        if len(seen) > PHASE and not self.mixed and self._cycle is None and seen[-1] == optimizer:
+        if len(recent) > PHASE and not self.mixed and self._cycle is None and recent[-1] == optimizer:
             self.count += 1  # the usual case of a single optimizer, whose further steps need not be kept
             return True
-        seen.append(optimizer)
+        recent.append(optimizer)
         del self._optimizers[:-KEPT]
         if self._cycle is not None:
             if self._cycle[self._at] == optimizer:

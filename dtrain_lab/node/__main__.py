@@ -8,8 +8,19 @@ def check(arguments: list[str]) -> int:
     """`check [FOLDER]`: print what this node has."""
     from dtrain_lab.machine import facts
 
-    found = facts.check(arguments[1] if len(arguments) > 1 else None)
-    sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    report = facts.check(arguments[1] if len(arguments) > 1 else None)
+    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    return 0
+
+
+def interfaces(arguments: list[str]) -> int:
+    """`interfaces NODE`: print the network interfaces of this node, whose index is NODE (`task_number`)."""
+    from dtrain_lab.machine import facts
+    from dtrain_lab.node import task_number
+    from dtrain_lab.wire.node_check import NodeInterfaces
+
+    report = NodeInterfaces(task_number.of(arguments[1]), facts.interfaces())
+    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
     return 0
 
 
@@ -17,19 +28,19 @@ def slots(arguments: list[str]) -> int:
     """`slots [PROCESS]`: print the slots and their holders, after ending PROCESS if given."""
     from dtrain_lab.errors import DtrainError
     from dtrain_lab.machine import slot_tickets
-    from dtrain_lab.placement.slots import REFUSED
+    from dtrain_lab.placement.slots.slots import REFUSED
 
     try:
-        found = slot_tickets.all_slots() if len(arguments) < 2 else slot_tickets.stop(arguments[1])
+        answer = slot_tickets.all_slots() if len(arguments) < 2 else slot_tickets.stop(arguments[1])
     except DtrainError as error:
-        told = {**error.as_dict(), "kind": type(error).default_code}
-        sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+        problem = {**error.as_dict(), "kind": type(error).default_code}
+        sys.stdout.buffer.write(msgspec.json.encode(problem) + b"\n")
         return REFUSED
-    sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     return 0
 
 
-NAMES = ("admit", "bridge", "check", "join", "ranks", "slots", "speed", "stage")
+NAMES = ("admit", "bridge", "check", "interfaces", "join", "ranks", "slots", "speed", "stage")
 RENAMED = {"attached": "ranks", "turn": "admit"}
 
 
@@ -63,6 +74,8 @@ def command(name: str) -> Callable[[list[str]], int]:
             from dtrain_lab.node.bridge import main
         case "check":
             main = check
+        case "interfaces":
+            main = interfaces
         case "slots":
             main = slots
         case "join":

@@ -118,11 +118,11 @@ class Agent:
         period_s = self._source.tick_s
         while True:
             await asyncio.sleep(period_s)
-            found = self._source.processes() if self.link.connected.is_set() else ()
-            if not found:
+            processes = self._source.processes() if self.link.connected.is_set() else ()
+            if not processes:
                 continue
-            self._uses.update((p.rank, self._devices.use(p.pid, p.gpu)) for p in found)
-            samples = [sample(p.rank, p.ring, self._uses[p.rank]) for p in found]
+            self._uses.update((p.rank, self._devices.use(p.pid, p.gpu)) for p in processes)
+            samples = [sample(p.rank, p.ring, self._uses[p.rank]) for p in processes]
             host = self._host.use()
             self.link.send(links.Samples(node=self._source.node, samples=tuple(samples), host=host))
             moves = any(s.operation is not None or (s.cpu_utilization or 0.0) > IDLE_CPU for s in samples)

@@ -50,8 +50,8 @@ def main(arguments: list[str]) -> int:
     """
     _, file, number = arguments
     node = task_number.of(number)
-    known = decode(sys.stdin.buffer.readline()) if file == "-" else None
-    identity = known.id if known is not None else Path(file).parent.name
+    given = decode(sys.stdin.buffer.readline()) if file == "-" else None
+    identity = given.id if given is not None else Path(file).parent.name
     directory = private(sockets() / f"{identity}.{node}")
     reading, writing = os.pipe()
     del writing  # closed only by this process's end: the agent's lifeline
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
         name=socket.gethostname().split(".")[0],
         link="",
         directory=str(directory),
-        variables=known.variables if known is not None else {},
+        variables=given.variables if given is not None else {},
         lifeline=reading,
         joins=True,
         gpus=local_facts().gpus,
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     # the agent loads torch while the head comes up
     agent = agent_process.start(settings)
     try:
-        endpoints = known or _endpoints(file)
+        endpoints = given or _endpoints(file)
         link = asyncio.run(head_url(endpoints))
         if link is None:
             urls = ", ".join(endpoints.link) or "no address"

@@ -72,19 +72,19 @@ class Link:
         """
         self._disconnect(linger_ms=0)  # messages to the old head are dropped
         self._joined += 1
-        made = self._context.socket(zmq.DEALER)
-        made.sndhwm = made.rcvhwm = 0
-        made.routing_id = f"{self._name}-{self._joined}".encode()
+        dealer = self._context.socket(zmq.DEALER)
+        dealer.sndhwm = dealer.rcvhwm = 0
+        dealer.routing_id = f"{self._name}-{self._joined}".encode()
         if keys is not None:
-            introduce(made, url, keys)
-            made.setsockopt(zmq.TCP_MAXRT, SILENT_MS)
+            introduce(dealer, url, keys)
+            dealer.setsockopt(zmq.TCP_MAXRT, SILENT_MS)
             # a head that is being killed may still accept: then ZeroMQ's next attempt reveals it
             events = zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED
-            monitor = made.get_monitor_socket(events)
+            monitor = dealer.get_monitor_socket(events)
             self._monitor = monitor, Drain(monitor, lambda _: self._broken.set())
-        made.connect(url)
-        self._socket, self._url = made, url
-        self._drain = Drain(made, self._take)
+        dealer.connect(url)
+        self._socket, self._url = dealer, url
+        self._drain = Drain(dealer, self._take)
         self.connected.set()
         waiting, self._waiting = self._waiting, []
         for message in (hello, *waiting):

@@ -60,11 +60,11 @@ async def reaches(address: str, port: int, nonce: str) -> bool:
     try:
         async with asyncio.timeout(CONNECT_WITHIN_S):
             reader, writer = await asyncio.open_connection(address, port)
-            said = await reader.read(64)
+            answer = await reader.read(64)
             writer.close()
     except (OSError, TimeoutError):
         return False
-    return said == nonce.encode()
+    return answer == nonce.encode()
 
 
 async def still_there(url: str, within_s: float) -> bool:

@@ -1,6 +1,6 @@
 """Runs a job's ranks on a node, and the agent that reports them to the job's head: `dtrain_lab.node ranks`.
 
-`python -m dtrain_lab.node ranks FOLDER` runs the one rank that srun or torchrun started it as;
+`python -m dtrain_lab.node ranks FOLDER` runs the single rank of the srun task or torchrun worker that it is;
 `… FOLDER NODE RANKS` makes the ranks of a node itself, without such a launcher. With a further `apart`, each
 node has a script of its own, and ranks that have succeeded wait for those of other nodes: an attempt ends
 everywhere, or restarts everywhere. A job does not need its head.
@@ -13,6 +13,7 @@ import signal
 from pathlib import Path
 
 from dtrain_lab.machine import logs, processes
+from dtrain_lab.node import job_network
 from dtrain_lab.node.sources import launcher
 from dtrain_lab.node.sources.spawn import JobRanks
 
@@ -21,8 +22,7 @@ def main(arguments: list[str]) -> int:
     """Entry point: `ranks FOLDER [NODE RANKS [apart]]`."""
     processes.end_with_parent(signal.SIGTERM)  # end with a launcher that is killed
     node, ranks, size = launcher.ranks(arguments[2:])
-    launcher.choose_interface(node)
-    launcher.choose_rendezvous(node)
+    job_network.use(Path(arguments[1]), node)
     apart = len(arguments) > 4
     # a file for each rank that has an agent of its own; created with the first message
     name = f"agent.{node}.{ranks[0][0]}{logs.SUFFIX}"

@@ -57,12 +57,12 @@ def sources(record: JobRecord) -> dict[str, Path]:
     Raises:
         StagingFailed: A path does not exist.
     """
-    found = {}
+    paths = {}
     for name, path in names(record.request.stage).items():
-        found[name] = Path(path).expanduser()
-        if not found[name].exists():
+        paths[name] = Path(path).expanduser()
+        if not paths[name].exists():
             raise StagingFailed(f"There is no {path} on {_host()}.", "Name data that every node can read.")
-    return found
+    return paths
 
 
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
@@ -70,14 +70,14 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
     if source.is_file():
         yield source, Path()
         return
-    seen: set[tuple[int, int]] = set()
-    for folder, below, found in os.walk(source, followlinks=True):
+    visited: set[tuple[int, int]] = set()
+    for folder, below, file_names in os.walk(source, followlinks=True):
         there = os.stat(folder)
-        if (there.st_dev, there.st_ino) in seen:
+        if (there.st_dev, there.st_ino) in visited:
             below.clear()
             continue
-        seen.add((there.st_dev, there.st_ino))
-        for name in found:
+        visited.add((there.st_dev, there.st_ino))
+        for name in file_names:
             path = Path(folder, name)
             if path.is_file():
                 yield path, path.relative_to(source)
@@ -143,12 +143,12 @@ def claim(place: Path) -> tuple[int, Path]:
 
 
 def copy(
-    found: dict[str, Path], place: Path, on_progress: Callable[[int, int], None], ended: threading.Event
+    paths: dict[str, Path], place: Path, on_progress: Callable[[int, int], None], ended: threading.Event
 ) -> None:
     """Copy the data with its timestamps; data that is on this disk already is linked instead.
 
     Args:
-        found: Name in the copy → path.
+        paths: Name in the copy → path.
         place: Folder of the copy.
         on_progress: Called with the number of bytes copied so far, and the total.
         ended: Set when the copy is no longer needed.
@@ -158,10 +158,10 @@ def copy(
         Cut: The copy is no longer needed.
         OSError: The data can't be read or written.
     """
-    own = place.stat().st_dev
-    far = {name: source for name, source in found.items() if source.stat().st_dev != own}
-    for name in found.keys() - far.keys():
-        (place / name).symlink_to(found[name].absolute())
+    device = place.stat().st_dev
+    far = {name: source for name, source in paths.items() if source.stat().st_dev != device}
+    for name in paths.keys() - far.keys():
+        (place / name).symlink_to(paths[name].absolute())
     wanted = [(path, place / name / below) for name, source in far.items() for path, below in files(source)]
     total = sum(path.stat().st_size for path, _ in wanted)
     free = shutil.disk_usage(place).free
@@ -217,12 +217,12 @@ class Keeper:
         Raises:
             StagingFailed: The data can't be copied.
         """
-        found = sources(self._record)
+        by_name = sources(self._record)
         lock, place = claim(self._place)
         try:
             threading.Thread(target=self._watch, daemon=True).start()
-            copy(found, place, self._report, self.ended)
-            paths = {str(path.absolute()): name for name, path in found.items()}
+            copy(by_name, place, self._report, self.ended)
+            paths = {str(path.absolute()): name for name, path in by_name.items()}
             (place / INDEX).write_text(json.dumps(paths))
             os.write(1, f"{place}\n".encode())
             self.ended.wait()

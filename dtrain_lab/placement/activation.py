@@ -35,7 +35,9 @@ def python(environment: Environment, current: str) -> list[str]:
             "command": "the command that Python is started through",
         }[environment.kind]
         raise BadProfile(
-            f'[environment] kind = "{environment.kind}" has no path.', f"Set path to {needs}.", code="no_path"
+            f'[environment] kind = "{environment.kind}" has no path.',
+            f"Set [environment] path to {needs}.",
+            code="no_path",
         )
     if environment.kind in ("venv", "conda"):
         return [f"{path.rstrip('/')}/bin/python"]

@@ -1,4 +1,4 @@
-"""What remains of an account's GPU or CPU hours, and what is said of it. Pure.
+"""An account's remaining GPU or CPU hours, and the sentences about them. Pure.
 
 The remaining time of running jobs counts as used.
 """

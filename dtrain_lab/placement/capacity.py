@@ -79,9 +79,9 @@ def at_most(facts: NodeFacts, limit: int = 0) -> str:
         Such as "at most 64 ranks: 2 have a core each, more share cores and are slower".
     """
     device = "GPU" if facts.gpus else "core"
-    most, own = bounds(facts, limit)
-    told = f"at most {rank_names.count(most)}"
-    if most <= own:
-        return f"{told}, with a {device} for each"
-    few = f"1 has the {device}" if own == 1 else f"{own:,} have a {device} each"
-    return f"{told}: {few}, more share {'it' if own == 1 else f'{device}s'} and are slower"
+    most, with_device = bounds(facts, limit)
+    text = f"at most {rank_names.count(most)}"
+    if most <= with_device:
+        return f"{text}, with a {device} for each"
+    few = f"1 has the {device}" if with_device == 1 else f"{with_device:,} have a {device} each"
+    return f"{text}: {few}, more share {'it' if with_device == 1 else f'{device}s'} and are slower"

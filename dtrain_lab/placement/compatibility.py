@@ -61,16 +61,16 @@ def unfit(
                 code="few_files",
             )
     for package in ("python", *needed(framework, accelerator)):  # of Python, major and minor version
-        found = {node: _version(package, check) for node, check in checks.items()}
-        if len(set(found.values())) > 1:
-            usual = Counter(found.values()).most_common(1)[0][0]
-            others = ", ".join(f"{node} has {v}" for node, v in found.items() if v != usual)
+        versions = {node: _version(package, check) for node, check in checks.items()}
+        if len(set(versions.values())) > 1:
+            usual = Counter(versions.values()).most_common(1)[0][0]
+            others = ", ".join(f"{node} has {v}" for node, v in versions.items() if v != usual)
             return _error(
                 f"The nodes have different versions of {package}: {others}, the others {usual}.",
                 "Use one environment on all nodes: [environment] in the profile.",
                 code="versions_differ",
                 package=package,
-                versions=found,
+                versions=versions,
             )
     return None
 

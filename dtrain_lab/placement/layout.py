@@ -1,4 +1,4 @@
-"""Layout: the number of nodes and ranks per node, from the request and the available nodes. Pure."""
+"""Layout: how many nodes and ranks per node, by the request and the available nodes. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dtrain_lab.placement.capacity import capacity, default_ranks, slot_count
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.lists import listed
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -71,9 +72,9 @@ def spread(
         request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(capacities, default=1))
     )
     if nodes > len(capacities) or per_node > min(sorted(capacities, reverse=True)[:nodes]):
-        asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_names.count(per_node)}"
+        size = f"{counted(nodes, 'node')} of {rank_names.count(per_node)}"
         field = "nodes" if nodes > len(capacities) else "ranks_per_node"
-        raise _too_many(f"{asked} can't run on {place}", capacities, nodes * per_node, field)
+        raise _too_many(f"{size} can't run on {place}", capacities, nodes * per_node, field)
     return nodes, per_node
 
 
@@ -81,7 +82,7 @@ def _fits(ranks: int, nodes: int, capacities: Sequence[int]) -> bool:
     return ranks % nodes == 0 and ranks // nodes <= min(sorted(capacities, reverse=True)[:nodes])
 
 
-def _too_many(what: str, capacities: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
+def _too_many(problem: str, capacities: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
     possible = sorted(
         {n * k for k in range(1, len(capacities) + 1) for n in range(1, _least(capacities, k) + 1)}
     )
@@ -90,7 +91,7 @@ def _too_many(what: str, capacities: Sequence[int], asked: int, field: str = "ra
     nearest = [str(n) for n in below + above]
     hint = f"Ask for {listed(nearest, 'or')} ranks." if nearest else "No node of the partition is up."
     return BadSize(
-        f"{what}: it has {_has(capacities)}.",
+        f"{problem}: it has {_has(capacities)}.",
         hint,
         details={
             "nodes": len(capacities),
@@ -111,7 +112,7 @@ def _has(capacities: Sequence[int]) -> str:
         return "no node"
     most, least = max(capacities), min(capacities)
     size = rank_names.count(most) if most == least else f"{least} to {most} ranks"
-    return f"{len(capacities)} node{'s' if len(capacities) > 1 else ''} with room for {size} each"
+    return f"{counted(len(capacities), 'node')} with room for {size} each"
 
 
 def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python: str, directory: str) -> Plan:
@@ -211,8 +212,8 @@ def allocated(plan: Plan, index: int, name: str, facts: NodeFacts) -> Plan:
     """
     node = plan.nodes[index]
     threads = plan.cpus_per_rank or max(1, facts.cpus // node.ranks)
-    known = replace(node, name=name, gpus=facts.gpus, threads=threads)
-    nodes = (*plan.nodes[:index], known, *plan.nodes[index + 1 :])
+    chosen = replace(node, name=name, gpus=facts.gpus, threads=threads)
+    nodes = (*plan.nodes[:index], chosen, *plan.nodes[index + 1 :])
     plan = replace(plan, nodes=nodes)
     if plan.collectives == ascend.COLLECTIVES:
         return plan

@@ -10,6 +10,9 @@ from dtrain_lab.wire.node_check import Interface
 
 PORTS = range(20000, 32000)
 """Default port range, below the ephemeral ports of operating systems."""
+GLOO = "GLOO_SOCKET_IFNAME"
+COLLECTIVES = (GLOO, "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+"""Variables that name the network interface of libraries of collectives."""
 
 
 def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) -> dict[str, Interface]:
@@ -35,12 +38,12 @@ def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) 
         usable = {node: [i for i in interfaces if i.name == wanted] for node, interfaces in usable.items()}
     for node, interfaces in usable.items():
         if not interfaces:
-            known = ", ".join(sorted({i.name for i in nodes[node]})) or "none"
+            names = ", ".join(sorted({i.name for i in nodes[node]})) or "none"
             raise StartFailed(
                 f"{node} has no network interface {wanted}."
                 if wanted
                 else f"{node} has no network interface that other nodes could reach.",
-                f"It has: {known}. Set [network] interface in the profile.",
+                f"It has: {names}. Set [network] interface in the profile.",
                 code="no_interface",
                 details={"field": "interface"} if wanted else None,
             )
@@ -86,10 +89,10 @@ def blocked(pairs: Mapping[str, Sequence[str]], ports: str | None) -> StartFaile
         pairs: node → nodes that it could not connect to.
         ports: the profile's port range; None if it has none.
     """
-    told = "; ".join(f"{node} can't reach {', '.join(others)}" for node, others in pairs.items())
+    routes = "; ".join(f"{node} can't reach {', '.join(others)}" for node, others in pairs.items())
     opened = f"TCP ports {ports}" if ports else "all TCP ports (or set [network] ports in the profile)"
     return StartFailed(
-        f"Nodes can't connect to each other: {told}.",
+        f"Nodes can't connect to each other: {routes}.",
         f"Open {opened} between them, or choose another [network] interface.",
         code="nodes_blocked",
         details={"pairs": {node: list(others) for node, others in pairs.items()}},
@@ -107,14 +110,14 @@ def port_range(text: str | None) -> range | None:
     first, _, last = text.partition("-")
     if not (first.isdigit() and last.isdigit() and 0 < int(first) < int(last) < 65536):
         raise BadRequest(f'"{text}" is not a range of ports.', 'Write it as "20000-20999".', code="bad_ports")
-    found = range(int(first), int(last) + 1)
-    if len(found) < FEWEST_PORTS:
+    ports = range(int(first), int(last) + 1)
+    if len(ports) < FEWEST_PORTS:
         raise BadRequest(
-            f"{len(found)} ports are too few.",
+            f"{len(ports)} ports are too few.",
             f"Give at least {FEWEST_PORTS}: {first}-{int(first) + FEWEST_PORTS - 1}.",
             code="bad_ports",
         )
-    return found
+    return ports
 
 
 FEWEST_PORTS = 24

@@ -89,22 +89,8 @@ def check(
         )
     for host in uses.hosts:
         check_host(policy, host)
-    options = (*uses.options, *(request.options if request else ()))
-    if options and not policy.options:
-        asks = request is not None and bool(request.options)
-        raise Forbidden(
-            "The administrator does not allow extra options for the scheduler.",
-            "Leave the options out." if asks else "Remove the options for the scheduler from the profile.",
-            code="options_not_allowed",
-            details={"field": "options"} if asks else {},
-        )
-    allowed, asked = port_range(policy.ports), port_range(profile.network.ports)
-    if allowed is not None and asked is not None and (asked[0] < allowed[0] or asked[-1] > allowed[-1]):
-        raise Forbidden(
-            f"The administrator allows the ports {policy.ports} only.",
-            "Change [network] ports in the profile.",
-            code="ports_not_allowed",
-        )
+    _check_options(policy, uses, request)
+    _check_ports(policy, profile)
     if request is not None and request.environment is not None and not policy.environments:
         raise Forbidden(
             "The administrator does not allow a job to name its environment.",
@@ -117,4 +103,30 @@ def check(
             f"The administrator allows at most {rank_names.count(policy.ranks)}; this asks for {size}.",
             f"Ask for at most {policy.ranks}.",
             details={"most": policy.ranks, "field": "ranks"},
+        )
+
+
+def _check_options(policy: Policy, uses: Uses, request: JobRequest | None) -> None:
+    options = (*uses.options, *(request.options if request else ()))
+    if options and not policy.options:
+        asks = request is not None and bool(request.options)
+        raise Forbidden(
+            "The administrator does not allow extra options for the scheduler.",
+            "Leave the options out." if asks else "Remove the options for the scheduler from the profile.",
+            code="options_not_allowed",
+            details={"field": "options"} if asks else {},
+        )
+
+
+def _check_ports(policy: Policy, profile: Profile) -> None:
+    allowed, requested = port_range(policy.ports), port_range(profile.network.ports)
+    if (
+        allowed is not None
+        and requested is not None
+        and (requested[0] < allowed[0] or requested[-1] > allowed[-1])
+    ):
+        raise Forbidden(
+            f"The administrator allows the ports {policy.ports} only.",
+            "Change [network] ports in the profile.",
+            code="ports_not_allowed",
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -15,8 +16,9 @@ from dtrain_lab.errors import BadProfile, DtrainError
 from dtrain_lab.placement.amounts import mib
 from dtrain_lab.placement.network import port_range
 from dtrain_lab.text import suggestions
-from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
-from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
+from dtrain_lab.text.profile_values import Accepted, KeyPath, accepted, wrong_value
+from dtrain_lab.wire.kinds import EnvironmentKind
+from dtrain_lab.wire.profile import Environment, Profile
 
 
 def environment_of(text: str, like: Environment) -> Environment:
@@ -41,36 +43,13 @@ def environment_of(text: str, like: Environment) -> Environment:
     return replace(like, kind=cast(EnvironmentKind, kind), path=path or None)
 
 
-JOB_NUMBER = r"\d+([_+]\d+)?"
 LEAST_STUCK_S, MOST_STUCK_S = 1.0, 86_400.0
 TABLES: dict[str, type[Struct]] = {
-    "environment": Environment,
-    "network": Network,
-    "ssh": Ssh,
-    "slurm": Slurm,
-    "watch": Watch,
+    key: kind for key, kind in get_type_hints(Profile).items() if hasattr(kind, "__struct_fields__")
 }
+"""Tables of a profile's file, without that of a back-end of another package."""
 KEYS = [f.name for f in msgspec.structs.fields(Profile) if f.name not in ("name", "section")]
 """Keys of a profile's file, without the table of a back-end of another package."""
-Values = Mapping[tuple[str, ...], tuple[Any, ...]]
-VALUES: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("environment", "kind"): get_args(EnvironmentKind),
-    ("watch", "on_hang"): get_args(HangAction),
-    ("slurm", "launcher"): get_args(SlurmLauncher),
-    ("framework",): get_args(Framework),
-    ("accelerator",): get_args(Accelerator),
-}
-"""Keys that take one of a few values."""
-KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text in quotes",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-}
-"""Types of msgspec in the terms of TOML."""
-EXAMPLES = {"int": "2", "float": "10.0", "str": '"…"', "bool": "true", "array": '["…"]'}
 
 
 def parse(
@@ -86,7 +65,7 @@ def parse(
 
     Raises:
         BadProfile: not TOML, an unknown key, or a value of the wrong type or out of range; the error's
-            details carry `file`, `line`, `key` and the nearest known key.
+            details carry `file`, `line`, `key` and the nearest known key, and `also` what else is wrong.
     """
     try:
         data = tomllib.loads(text)
@@ -97,74 +76,112 @@ def parse(
         raise _error(file, None, "its brackets are nested too deeply", "Correct the TOML.") from error
     backend = data.get("backend", Profile().backend)
     theirs = section(backend) if isinstance(backend, str) else None
-    own: dict[str, type[Struct]] = {} if theirs is None else {backend: theirs}
-    _refuse_unknown(data, [*KEYS, *own], (), text, file)
-    for table, kind in {**TABLES, **own}.items():
+    section_types: dict[str, type[Struct]] = {} if theirs is None else {backend: theirs}
+    wrong = _unknown_keys(data, [*KEYS, *section_types], (), text, file)
+    for table, kind in {**TABLES, **section_types}.items():
         if isinstance(data.get(table), dict):
-            known = [f.encode_name for f in msgspec.structs.fields(kind)]
-            _refuse_unknown(data[table], known, (table,), text, file)
-    values = {key: value for key, value in data.items() if key not in own}
+            keys = [f.encode_name for f in msgspec.structs.fields(kind)]
+            wrong += _unknown_keys(data[table], keys, (table,), text, file)
+            data[table] = {key: value for key, value in data[table].items() if key in keys}
+    values = {key: value for key, value in data.items() if key in KEYS and key not in section_types}
+    for message in _refusals(values, Profile):
+        wrong.append(_refused_value(message, accepted(Profile), data, text, file))
+    profile = Profile()
+    for key, value in values.items():  # those that can be read may be out of range, too
+        with contextlib.suppress(msgspec.ValidationError):
+            profile = replace(profile, **{key: getattr(msgspec.convert({key: value}, Profile), key)})
+    wrong += _bad_values(profile, text, file)
+    section_values: dict[str, Any] = {}
+    for table, kind in section_types.items():
+        found = [_below(table, message) for message in _refusals(data.get(table, {}), kind)]
+        takes = accepted(kind, (table,))
+        wrong += [_refused_value(message, takes, data, text, file) for message in found]
+        if not found:
+            section_values = msgspec.to_builtins(msgspec.convert(data.get(table, {}), kind))
+    if wrong:
+        raise _together(wrong)
+    return msgspec.structs.replace(profile, name=name, section=section_values)
+
+
+def _refusals(values: Any, kind: type[Struct]) -> list[str]:
+    """Return what msgspec says of each value that a table doesn't take; it stops at the first one itself."""
     try:
-        profile = msgspec.convert(values, Profile)
+        msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise _refused_value(str(error), VALUES, text, file) from error
-    _refuse_sizes(profile, text, file)
-    found: dict[str, Any] = {}
-    for table, kind in own.items():
+        whole = str(error)
+    else:
+        return []
+    said: list[str] = []
+    types = get_type_hints(kind)
+    for key, value in values.items() if isinstance(values, dict) else ():
         try:
-            found = msgspec.to_builtins(msgspec.convert(data.get(table, {}), kind))
+            msgspec.convert({key: value}, kind)
         except msgspec.ValidationError as error:
-            raise _refused_value(_below(table, str(error)), _choices(table, kind), text, file) from error
-    return msgspec.structs.replace(profile, name=name, section=found)
+            inner = types.get(key)
+            each = _refusals(value, inner) if isinstance(value, dict) and isinstance(inner, type) else []
+            said += [_below(key, message) for message in each] or [str(error)]
+    known = [message for message in said if not message.startswith("Object missing required field")]
+    return known or [whole]
 
 
-def no_backend(profile: Profile, text: str, file: str, known: Sequence[str]) -> BadProfile:
+def _together(wrong: Sequence[BadProfile]) -> BadProfile:
+    """Return the error of the uppermost line, with the others in its details."""
+    first, *others = sorted(wrong, key=lambda error: error.details["line"] or 0)
+    if others:
+        first.details["also"] = [
+            {"severity": "problem", "code": error.code, "message": error.message, "fix": error.hint}
+            for error in others
+        ]
+    return first
+
+
+def no_backend(profile: Profile, text: str, file: str, backends: Sequence[str]) -> BadProfile:
     """Make the error for a profile whose back-end is not installed.
 
     Args:
         profile: as `parse` returned it.
         text: the TOML.
         file: path of the profile.
-        known: names of the installed back-ends.
+        backends: names of the installed back-ends.
     """
-    what, hint = f'backend: there is no back-end "{profile.backend}"', f"Use one of {', '.join(known)}."
-    return _error(file, _line(text, ("backend",)), what, hint, key="backend")
+    problem, hint = f'backend: there is no back-end "{profile.backend}"', f"Use one of {', '.join(backends)}."
+    return _error(file, _line(text, ("backend",)), problem, hint, key="backend")
 
 
-def _refuse_unknown(
-    table: dict[str, Any], known: Sequence[str], path: tuple[str, ...], text: str, file: str
-) -> None:
+def _unknown_keys(
+    table: dict[str, Any], keys: Sequence[str], path: tuple[str, ...], text: str, file: str
+) -> list[BadProfile]:
+    wrong = []
     for key in table:
-        if key in known:
+        if key in keys:
             continue
-        near = suggestions.nearest(key, known, suggestions.NEAR_KEY)
+        near = suggestions.nearest(key, keys, suggestions.NEAR_KEY)
         where = f"[{path[0]}] {key}" if path else key
-        hint = f"Did you mean {near}?" if near is not None else f"Known keys: {', '.join(known)}."
-        raise _error(
-            file,
-            _line(text, (*path, key)),
-            f'unknown key "{where}"',
-            hint,
-            key=key,
-            near=near,
-        )
+        hint = f"Did you mean {near}?" if near is not None else f"Known keys: {', '.join(keys)}."
+        line = _line(text, (*path, key))
+        wrong.append(_error(file, line, f'unknown key "{where}"', hint, key=key, near=near))
+    return wrong
 
 
-def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
+def _bad_values(profile: Profile, text: str, file: str) -> list[BadProfile]:
+    """Return an error for each value that has the right type, and is out of range or can't be read."""
+    wrong = []
     for key in ("nodes", "ranks_per_node", "cpus_per_rank"):
         value = getattr(profile, key)
         if value is not None and value < 1:
-            raise _error(file, _line(text, (key,)), f"{key} is {value}", "It must be 1 or more.", key=key)
+            line = _line(text, (key,))
+            wrong.append(_error(file, line, f"{key} is {value}", "It must be 1 or more.", key=key))
     after = profile.watch.stuck_after_s
     if not LEAST_STUCK_S <= after <= MOST_STUCK_S:
         key, line = "stuck_after_s", _line(text, ("watch", "stuck_after_s"))
         hint = f"It must be {LEAST_STUCK_S:g} to {MOST_STUCK_S:g} seconds."
-        raise _error(file, line, f"[watch] {key} is {after:g}", hint, key=key)
-    _refuse_texts(profile, text, file)
+        wrong.append(_error(file, line, f"[watch] {key} is {after:g}", hint, key=key))
+    return wrong + _bad_texts(profile, text, file)
 
 
-def _refuse_texts(profile: Profile, text: str, file: str) -> None:
-    """Refuse an invalid size, range or job number here, where the error can name the line."""
+def _bad_texts(profile: Profile, text: str, file: str) -> list[BadProfile]:
+    """Return an error for an invalid size or range here, where the error can name the line."""
+    wrong = []
     for path, reads, value in (
         (("memory_per_node",), mib, profile.memory_per_node),
         (("network", "ports"), port_range, profile.network.ports),
@@ -172,13 +189,10 @@ def _refuse_texts(profile: Profile, text: str, file: str) -> None:
         try:
             reads(value)
         except DtrainError as error:
-            what = error.message.removeprefix(f"{path[-1]}: ").rstrip(".")
+            problem = error.message.removeprefix(f"{path[-1]}: ").rstrip(".")
             where = f"[{path[0]}] {path[-1]}" if len(path) > 1 else path[-1]
-            raise _error(file, _line(text, path), f"{where}: {what}", error.hint, key=path[-1]) from error
-    given = profile.slurm.allocation
-    if given not in (None, "new", "current") and not re.fullmatch(JOB_NUMBER, given):
-        line, hint = _line(text, ("slurm", "allocation")), 'Use "new", "current" or the number of a job.'
-        raise _error(file, line, f'[slurm] allocation is "{given}"', hint, key="allocation")
+            wrong.append(_error(file, _line(text, path), f"{where}: {problem}", error.hint, key=path[-1]))
+    return wrong
 
 
 def _below(table: str, message: str) -> str:
@@ -187,64 +201,11 @@ def _below(table: str, message: str) -> str:
     return f"{body} - at `$.{table}{place or '`'}"
 
 
-def _choices(table: str, kind: type[Struct]) -> Values:
-    """Return the keys of a back-end's table that take one of a few values."""
-    found: dict[tuple[str, ...], tuple[Any, ...]] = {}
-    for key, hint in get_type_hints(kind).items():
-        for one in (hint, *get_args(hint)):
-            if get_origin(one) is Literal:
-                found[table, key] = get_args(one)
-    return found
-
-
-def _refused_value(message: str, choices: Values, text: str, file: str) -> BadProfile:
-    what, path, hint = _wrong_value(message, choices)
-    return _error(file, _line(text, path), what, hint)
-
-
-def _wrong_value(message: str, choices: Values) -> tuple[str, tuple[str, ...], str]:
-    """Describe the values that a key takes, in TOML's terms.
-
-    Args:
-        message: msgspec's, such as "Expected `int | null`, got `str` - at `$.nodes`".
-        choices: keys that take one of a few values.
-
-    Returns:
-        The error, the path of the key, and what to do.
-    """
-    body, _, place = message.partition(" - at `$")
-    inner = "[" in place
-    path = tuple(part for part in re.sub(r"\[.*?\]", "", place.rstrip("`")).split(".") if part)
-    values = [str(value) for value in choices.get(path, ())]
-    if values:
-        name, allowed = path[-1], ", ".join(values)
-        given = re.search(r"'(.*)'", body)
-        what = f'{name} is "{given[1]}"' if given else f"{name} has a value of the wrong type"
-        meant = suggestions.did_you_mean(given[1], values, suggestions.NEAR_KEY) if given else ""
-        table = f"[{path[0]}] " if len(path) > 1 else ""
-        return f"{table}{what}", path, f"{meant} Use one of {allowed}.".lstrip()
-    missing = re.fullmatch(r"Object missing required field `(.*)`", body)
-    if missing:
-        return f"[{'.'.join(path)}] has no {missing[1]}", path, f"Add {missing[1]} to that table."
-    types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
-    if not types or not path:
-        return f"{'.'.join(path)}: {body}" if path else body, path, "Correct the value there."
-    table = f"[{'.'.join(path[:-1])}] " if len(path) > 1 else ""
-    takes = " or ".join(_kind(kind) for kind in types[1].split(" | ") if kind != "null")
-    each = "each value of " if inner else ""
-    verb = "has to be" if inner else "takes"
-    example = next((EXAMPLES[kind] for kind in types[1].split(" | ") if kind in EXAMPLES), "…")
-    written = f"{path[-1]} = {example}" if not inner and types[1] != "object" else None
-    hint = f"Write it as {written}." if written else "Correct the value there."
-    return f"{table}{each}{path[-1]} {verb} {takes}, not {_given(types[2])}", path, hint
-
-
-def _kind(kind: str) -> str:
-    return KINDS.get(kind, f"a {kind}")
-
-
-def _given(kind: str) -> str:
-    return "a number with a fraction" if kind == "float" else _kind(kind)
+def _refused_value(
+    message: str, takes: Mapping[KeyPath, Accepted], data: Any, text: str, file: str
+) -> BadProfile:
+    problem, path, hint = wrong_value(message, takes, data)
+    return _error(file, _line(text, path), problem, hint)
 
 
 def _line(text: str, path: tuple[str, ...]) -> int | None:
@@ -263,6 +224,6 @@ def _line(text: str, path: tuple[str, ...]) -> int | None:
     return None
 
 
-def _error(file: str, line: int | None, what: str, hint: str, **details: Any) -> BadProfile:
+def _error(file: str, line: int | None, problem: str, hint: str, **details: Any) -> BadProfile:
     where = f"{file}, line {line}" if line else file
-    return BadProfile(f"{where}: {what}.", hint, details={"file": file, "line": line, **details})
+    return BadProfile(f"{where}: {problem}.", hint, details={"file": file, "line": line, **details})

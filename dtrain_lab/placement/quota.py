@@ -36,14 +36,14 @@ def read(text: str, folder: str) -> FreeSpace:
         Free bytes and what is left of the quota, in bytes and files; None for what is unknown.
     """
     disk, *quotas = text.split(PART)
-    found = DISK.search(disk)
-    if found is None:
+    match = DISK.search(disk)
+    if match is None:
         return FreeSpace(folder)
-    for numbers in _quotas(found["mount"], *quotas):
+    for numbers in _quotas(match["mount"], *quotas):
         left = _left(*numbers[:3])
         quota_bytes = None if left is None else left << 10
-        return FreeSpace(folder, int(found["free"]) << 10, quota_bytes, _left(*numbers[4:7]))
-    return FreeSpace(folder, int(found["free"]) << 10)
+        return FreeSpace(folder, int(match["free"]) << 10, quota_bytes, _left(*numbers[4:7]))
+    return FreeSpace(folder, int(match["free"]) << 10)
 
 
 def _quotas(mount: str, quota: str = "", lustre: str = "") -> Iterator[list[str]]:
@@ -102,9 +102,9 @@ def finding(space: FreeSpace, needs: int) -> Finding | None:
         ),
         (space.free_bytes, f"%s are free in {where}.", "Make room"),
     ]
-    known = [(left, text, fix) for left, text, fix in limits if left is not None]
-    if known:
-        left, text, fix = min(known)
+    limited = [(left, text, fix) for left, text, fix in limits if left is not None]
+    if limited:
+        left, text, fix = min(limited)
         if left <= LITTLE:
             severity = "problem" if left < needs else "warning"
             fix = f"{fix}, or set workdir in the profile to another disk."

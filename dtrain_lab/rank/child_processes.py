@@ -54,10 +54,10 @@ def load(name: str, data: bytes) -> Any:
         except AttributeError:  # a lambda or nested function has no such name
             return cloudpickle.loads(data)
     _install()
-    made = cloudpickle.loads(data)
+    value = cloudpickle.loads(data)
     if name.isidentifier():
-        setattr(sys.modules["__main__"], name, made)
-    return made
+        setattr(sys.modules["__main__"], name, value)
+    return value
 
 
 def named(name: str) -> Any:
@@ -66,10 +66,10 @@ def named(name: str) -> Any:
     Raises:
         AttributeError: `__main__` has no such name.
     """
-    found: Any = sys.modules["__main__"]
+    value: Any = sys.modules["__main__"]
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 _rank: int | None = None

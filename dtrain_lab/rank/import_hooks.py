@@ -22,8 +22,8 @@ class _Loader(importlib.abc.Loader):
         self._then = then
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._usual.create_module(spec)
-        return made
+        module: ModuleType | None = self._usual.create_module(spec)
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         # code that asks the module's loader for sources or data files needs the original one

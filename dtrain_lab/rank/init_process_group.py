@@ -102,17 +102,17 @@ def _check(group: ExistingGroup, backend: str | None, world_size: int, rank: int
             "Leave rank out, or pass the variable `rank`, which every rank has.",
             code="rank_differs",
         )
-    asked = (backend or "").lower()
-    if "nccl" in asked and "nccl" not in group.collectives:
+    wanted = (backend or "").lower()
+    if "nccl" in wanted and "nccl" not in group.collectives:
         raise Conflict(
-            f"init_process_group asks for {asked}; the ranks run on {group.collectives}, "
+            f"init_process_group asks for {wanted}; the ranks run on {group.collectives}, "
             "because its ranks don't have a GPU each.",
             'Leave the back-end out, or use "gloo".',
             code="backend_differs",
         )
-    if asked and not any(known in asked for known in ("gloo", "nccl")):
+    if wanted and not any(name in wanted for name in ("gloo", "nccl")):
         raise Conflict(
-            f"init_process_group asks for {asked}; the ranks run on {group.collectives}.",
+            f"init_process_group asks for {wanted}; the ranks run on {group.collectives}.",
             "Leave the back-end out.",
             code="backend_differs",
         )

@@ -69,7 +69,7 @@ class Launchers:
 
     def spawn(self, *given: Any, **named: Any) -> Any:
         """Replace `mp.spawn`, whose arguments are those of `start_processes`."""
-        return self.start_processes(*given, what="mp.spawn", argument="nprocs", **named)
+        return self.start_processes(*given, caller="mp.spawn", argument="nprocs", **named)
 
     def start_processes(
         self,
@@ -80,7 +80,7 @@ class Launchers:
         daemon: bool = False,
         start_method: str = "spawn",
         *,
-        what: str = "This launcher",
+        caller: str = "This launcher",
         argument: str = "the number of processes",
         **_: Any,
     ) -> Any:
@@ -93,13 +93,13 @@ class Launchers:
             join: Wait for the end; else something is returned on which the caller can wait.
             daemon: Ignored.
             start_method: Ignored.
-            what: Name of the launcher, for the error.
+            caller: Name of the launcher, for the error.
             argument: Name of the argument that gives the number, for the error.
 
         Raises:
             Conflict: `nprocs` is neither the number of ranks nor that of this node.
         """
-        self._here_runs(fn, self._index(what, argument, nprocs), *args)
+        self._here_runs(fn, self._index(caller, argument, nprocs), *args)
         return None if join else _Ended()
 
     def _here_runs(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -114,7 +114,7 @@ class Launchers:
             self._here.remake()
         return result
 
-    def _index(self, what: str, argument: str, count: int) -> int:
+    def _index(self, caller: str, argument: str, count: int) -> int:
         """Which of `count` processes this rank is.
 
         Raises:
@@ -124,16 +124,16 @@ class Launchers:
             return self._here.rank
         if count == int(os.environ.get("LOCAL_WORLD_SIZE", "0")):  # the caller uses one launcher per node
             return int(os.environ["LOCAL_RANK"])
-        raise self._differs(what, argument, count)
+        raise self._differs(caller, argument, count)
 
-    def _differs(self, what: str, argument: str, count: int) -> Conflict:
+    def _differs(self, caller: str, argument: str, count: int) -> Conflict:
         size = self._here.size
         processes = "1 process" if count == 1 else f"{count} processes"
         hint = f"Give {argument} as {size}"
         if count > 1:
             hint += f", or have {count} ranks: `%distributed resize {count}`; for a job, its number of ranks"
         return Conflict(
-            f"{what} asks for {processes}; {_ranks(size)} there already.",
+            f"{caller} asks for {processes}; {_ranks(size)} there already.",
             f"{hint}.",
             code="world_size_differs",
         )
@@ -257,10 +257,10 @@ def _rank_of(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     """The rank that a function is called with: the argument named like one, else its first int."""
     code = getattr(target, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if isinstance(code, CodeType) else ()
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    arguments = {**dict(zip(names, args, strict=False)), **kwargs}
     for name in RANK_NAMES:
-        if type(given.get(name)) is int:
-            return int(given[name])
+        if type(arguments.get(name)) is int:
+            return int(arguments[name])
     return next((value for value in args if type(value) is int), None)
 
 

@@ -13,7 +13,9 @@ from traitlets.config import Config
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.jobs import environment_variables
+from dtrain_lab.machine.net import collectives_interface
 from dtrain_lab.machine.net.zmq_options import in_every_context
+from dtrain_lab.placement.devices import device_of
 from dtrain_lab.rank import setup
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
@@ -123,7 +125,7 @@ def _environment(spec: RankSpec) -> None:
     )
     os.environ.setdefault(environment_variables.CHECKPOINTS, os.path.join(spec.directory, "checkpoints"))
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    setup.set_interface(spec.interface)
+    collectives_interface.use(spec.interface)
     # the notebook's folder may be missing on a host that doesn't share its file system
     os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
     # as in a notebook: modules beside it can be imported, those in the fork server's folder can't
@@ -133,5 +135,6 @@ def _environment(spec: RankSpec) -> None:
 def _set_device(spec: RankSpec) -> None:
     import torch
 
-    if spec.gpus:
-        torch.cuda.set_device(spec.local_rank % spec.gpus)
+    gpu = device_of(spec.local_rank, range(spec.gpus))
+    if gpu is not None:
+        torch.cuda.set_device(gpu)

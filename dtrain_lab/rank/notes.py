@@ -25,7 +25,7 @@ class Notes:
 
 
 def say_in_first_cell(events: Any, texts: Iterable[str]) -> None:
-    """Print notes at the beginning of the first cell: before it, nobody would see them.
+    """Print notes at the beginning of the first cell, because earlier output is not shown.
 
     Args:
         events: the shell's events (`shell.events` of IPython).

@@ -146,8 +146,8 @@ class Rank:
 
     def _handler_raised(self, error: Exception) -> None:
         events.error("a signal handler of the user's raised between cells", exc_info=error)
-        said = f"{type(error).__name__}: {error}"[:500]
-        self._notes.say(f"A signal handler raised {said} while no cell was running. The rank continues.")
+        text = f"{type(error).__name__}: {error}"[:500]
+        self._notes.say(f"A signal handler raised {text} while no cell was running. The rank continues.")
 
     # ---- cells, on the main thread
 

@@ -53,9 +53,9 @@ def _answer(group: ExistingGroup, sessions: Sessions, module: ModuleType) -> Non
         rpc_backend_options: Any = None,
     ) -> None:
         if world_size not in (None, group.size):
-            asked = counted(world_size or 0, "process", "processes")
+            processes = counted(world_size or 0, "process", "processes")
             raise Conflict(
-                f"init_rpc asks for {asked}; {counted(group.size, 'rank is', 'ranks are')} there.",
+                f"init_rpc asks for {processes}; {counted(group.size, 'rank is', 'ranks are')} there.",
                 f"Give world_size as {group.size}.",
                 code="world_size_differs",
             )

@@ -1,9 +1,8 @@
-"""Setup that ranks of clusters and of jobs share: threads, network interface, hooks of the process group."""
+"""Setup that ranks of clusters and of jobs share: threads, and hooks of the process group."""
 
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 
 from dtrain_lab.rank import init_process_group, launchers, rpc
@@ -32,23 +31,6 @@ def set_threads(variables: Mapping[str, str], share: int | None = None) -> None:
         for name in (CHOSEN_THREADS, "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(share)
         torch.set_num_threads(share)
-
-
-def set_interface(interface: str | None) -> None:
-    """Set the network interface of gloo, NCCL and HCCL, where the user has set none.
-
-    Args:
-        interface: its name; None for ranks of one node, for which gloo uses the loopback interface.
-    """
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", interface or _loopback())
-    if interface is not None:
-        os.environ.setdefault("NCCL_SOCKET_IFNAME", interface)
-        os.environ.setdefault("HCCL_SOCKET_IFNAME", interface)
-
-
-def _loopback() -> str:
-    names = [name for _, name in socket.if_nameindex()]
-    return next((name for name in names if name in ("lo", "lo0")), names[0])
 
 
 def install_group_hooks(group: ExistingGroup, notes: Notes) -> None:

@@ -11,6 +11,7 @@ from traitlets import Bool, Float, Integer, List, Unicode, default, observe
 
 from dtrain_lab.machine import supervision
 from dtrain_lab.server.live import Hub
+from dtrain_lab.server.long_work import LongWork
 from dtrain_lab.server.routes import handlers
 from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -84,6 +85,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     jobs: Jobs
     sweeps: Sweeps
     hub: Hub
+    long_work: LongWork
 
     def initialize_settings(self) -> None:
         """Create the objects that handlers share."""
@@ -91,7 +93,9 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         self.worlds = Worlds("server", server=os.getpid())
         self.jobs = Jobs()
         self.sweeps = Sweeps(self.jobs)
-        self.hub = Hub(self.worlds, self.jobs, 1 / min(4.0, max(1.0, self.updates_per_second)), self.log)
+        period_s = 1 / min(4.0, max(1.0, self.updates_per_second))
+        self.hub = Hub(self.worlds, self.jobs, period_s, self.log, self.settings["server_root_dir"])
+        self.long_work = LongWork()
         self.settings.update(dtrain_lab=self)
         # the page's own `serverRoot` may begin with "~", which no path of a rank or a kernel does
         root = Path(self.settings["server_root_dir"]).expanduser()
@@ -134,8 +138,12 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
     async def _start_jupyter_server_extension(self, _app: Any) -> None:
         process_log.watch("server")
+        self.begin_work()
+
+    def begin_work(self) -> None:
+        """Begin what a server does without being asked: it keeps clusters, and resumes sweeps."""
         self.hub.start()
-        supervision.here().once("server.action", self.sweeps.listing())  # resumes those whose driver is gone
+        supervision.here().start_loop("server.sweeps", self.sweeps.keep_driven)
 
     async def stop_extension(self) -> None:
         """End the server's work; clusters that no other client holds stop, or wait for the next server."""
@@ -154,10 +162,10 @@ def output_limits(server: Any) -> OutputLimits:
     traits = kind.class_traits()
 
     def value(name: str) -> float:
-        found = traits[name].default_value if name in traits else 0
+        limit = traits[name].default_value if name in traits else 0
         for section in kind.section_names():  # in traitlets' order: base classes first
-            found = server.config[section].get(name, found)
-        return float(found)
+            limit = server.config[section].get(name, limit)
+        return float(limit)
 
     if not value("limit_rate"):
         return OutputLimits(0, 0)

@@ -7,7 +7,7 @@ shows what it receives as of now.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,33 @@ import msgspec
 from dtrain_lab.metrics.outdated import as_of_now
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.site import LiveFrame
+
+NUMBER_0 = '"seq":0,'
+"""In a frame's text; `type`, which stands before it, has no such text."""
+
+
+class FrameTexts:
+    """Texts of the current frame without its number, one for each way in which pages receive it."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Hashable, str] = {}
+
+    def clear(self) -> None:
+        """Forget the texts: something has changed."""
+        self._texts.clear()
+
+    def numbered(self, seq: int, way: Hashable, encoded: Callable[[], str]) -> str:
+        """Return a frame's text with its number.
+
+        Args:
+            seq: The number.
+            way: How the frame is encoded, and for whom.
+            encoded: Returns the text of the frame with the number 0; called once after each change.
+        """
+        text = self._texts.get(way)
+        if text is None:
+            text = self._texts[way] = encoded()
+        return text.replace(NUMBER_0, NUMBER_0.replace("0", str(seq)), 1)
 
 
 def encode(frame: LiveFrame, *, columns: bool) -> str:

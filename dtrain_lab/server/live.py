@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -12,7 +13,10 @@ from tornado.websocket import WebSocketHandler
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import processes, supervision
+from dtrain_lab.server.ended_clusters import EndedClusters
+from dtrain_lab.server.frames import FrameTexts, encode
 from dtrain_lab.server.job_feeds import JobFeeds
+from dtrain_lab.server.notebook_paths import with_paths
 from dtrain_lab.services.connection import Connection, head_records
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.worlds import endings
@@ -21,14 +25,15 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.jobs.job import Job
-from dtrain_lab.wire.kinds import ENDING, JOB_ENDED
+from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.processes.head_record import HeadRecord
-from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.site import LiveFrame
 
 RENEW_S = 1.0
+SELDOM_S = 3600.0
+"""Least seconds between two states of a cluster while no page is open: they are sent at its end only."""
 JOBS_S = 0.5
 MOST_JOBS = 50
-MOST_ENDED = 20
 GOING_AWAY = 1001
 """WebSocket's code of an end that is not a fault."""
 STOPPED_WITH_CLUSTERS = "stopped with clusters"
@@ -44,10 +49,13 @@ class Hub:
         jobs: This user's jobs.
         period_s: Minimum interval between frames.
         log: The extension's logger.
+        root: The server's root, below which notebooks have paths in JupyterLab.
     """
 
-    def __init__(self, worlds: Worlds, jobs: Jobs, period_s: float, log: Any) -> None:
+    def __init__(self, worlds: Worlds, jobs: Jobs, period_s: float, log: Any, root: str) -> None:
         self.worlds = worlds
+        self._root = root
+        self._texts = FrameTexts()
         self._jobs = jobs
         self._listed_jobs: tuple[Job, ...] = ()
         self._feeds = JobFeeds(jobs, period_s, self._moved)
@@ -55,10 +63,11 @@ class Hub:
         self.period_s = period_s
         self._log = log
         self._clusters: dict[str, Cluster] = {}
-        self.ended: dict[str, Summary] = {}
-        """The last state of clusters that ended lately, by id, oldest first."""
+        self._ended = EndedClusters()
         self._noted: set[str] = set()
         self._watched: dict[str, Connection] = {}
+        self._end_only: set[str] = set()
+        """Watched clusters of which only the end is sent: no page is open."""
         self._viewers: set[asyncio.Event] = set()
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
@@ -106,13 +115,15 @@ class Hub:
                 self._poll_task.cancel()
                 self._poll_task = None
             self._feeds.stop()
-            watched, self._watched = self._watched, {}
-            for connection in watched.values():
+            for identity, connection in list(self._watched.items()):
                 if not connection.closed:
+                    self._end_only.add(identity)
                     await connection.unwatch()
+                    if not self._viewers:  # a page may have been opened meanwhile
+                        connection.watch(self.changed, SELDOM_S, end_only=True)
 
     async def refresh(self) -> None:
-        """Query all clusters now, and watch new ones; does nothing while there are no viewers."""
+        """Query all jobs and clusters now, and watch new ones; does nothing while there are no viewers."""
         if not self._viewers:
             return
         try:
@@ -121,12 +132,22 @@ class Hub:
             self._log.warning("dtrain-lab: %s", error)
         except Exception as error:  # noqa: BLE001 # nor must a bug of ours
             supervision.here().fault("server.jobs", error)
+        await self._refresh_clusters()
+
+    async def _refresh_clusters(self) -> None:
+        if not self._viewers:
+            return
         found = await asyncio.to_thread(self.worlds.running)
-        for record in found:
-            if record.id not in self._watched or self._watched[record.id].closed:
-                await self._watch(record)
+        await self._watch_all(found)
         for identity in set(self._clusters) - {record.id for record in found}:
             self._forget(identity)
+
+    async def _watch_all(self, found: Sequence[HeadRecord]) -> None:
+        """Watch these clusters; while no page is open, for their end only."""
+        for record in found:
+            known = self._watched.get(record.id)
+            if known is None or known.closed or (self._viewers and record.id in self._end_only):
+                await self._watch(record)
 
     def clusters(self) -> list[Cluster]:
         """Return the latest state of each cluster, oldest first."""
@@ -135,6 +156,25 @@ class Hub:
     def jobs(self) -> tuple[Job, ...]:
         """Return jobs that run or ended recently, newest first."""
         return tuple(map(self._feeds.with_live_state, self._listed_jobs))
+
+    def frame(self, seq: int, *, acts: bool, columns: bool) -> str:
+        """Return the text of the current frame; it is encoded once for all pages that receive the same.
+
+        Args:
+            seq: Number of the frame; the first one, 0, also tells which clusters have ended before.
+            acts: Whether it offers the actions that the user may perform; not for a user who may only read.
+            columns: As in `frames.encode`.
+        """
+
+        def made() -> LiveFrame:
+            clusters, jobs = tuple(self.clusters()), self.jobs()
+            if not acts:
+                clusters = tuple(replace(cluster, may=()) for cluster in clusters)
+                jobs = tuple(replace(job, may=()) for job in jobs)
+            untold = () if seq else self._ended.untold
+            return LiveFrame("clusters", 0, clusters, jobs, self._ended.summaries, untold)
+
+        return self._texts.numbered(seq, (acts, columns, not seq), lambda: encode(made(), columns=columns))
 
     async def _poll_jobs(self) -> None:
         """Poll for jobs while there are viewers: no process announces them."""
@@ -149,6 +189,7 @@ class Hub:
         found = await self._jobs.listing(MOST_JOBS)
         if self._viewers:
             self._feeds.follow(found)
+        found = await asyncio.to_thread(with_paths, found, self._root)
         listed = tuple(replace(job, ranks=()) if job.state in JOB_ENDED else job for job in found)
         if listed != self._listed_jobs:
             self._listed_jobs = listed
@@ -157,11 +198,11 @@ class Hub:
     def changed(self, cluster: Cluster) -> None:
         """Store a changed state that a head has sent."""
         self._clusters[cluster.id] = cluster
-        if cluster.state in ENDING and cluster.summary.values.get("at"):
-            self.ended = dict([*self.ended.items(), (cluster.id, cluster.summary)][-MOST_ENDED:])
+        self._ended.seen(cluster)
         self._moved()
 
     def _moved(self) -> None:
+        self._texts.clear()
         for viewer in self._viewers:
             viewer.set()
 
@@ -175,12 +216,14 @@ class Hub:
                 self._log_once(record, error)
             except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
                 supervision.here().fault("server.keep", error)
-        for identity, summary in self.ended.items():
+        if not self._viewers:
+            await self._watch_all(found)
+        for identity, summary in self._ended.summaries.items():
             if summary.values["by"] == "idle" and identity not in self._noted:  # no client has noted it
                 self._noted.add(identity)
                 ending = Ending("idle", None, summary.values["at"], summary.values["idle_s"])
                 await asyncio.to_thread(endings.note, identity, ending)
-        await self.refresh()
+        await self._refresh_clusters()
 
     def _log_once(self, record: HeadRecord, error: DtrainError) -> None:
         """Log why a cluster's lease was not renewed, unless the last attempt failed in the same way."""
@@ -203,13 +246,23 @@ class Hub:
         except Exception as error:  # noqa: BLE001 # an unwatchable cluster must not hide others
             supervision.here().fault("server.keep", error)
             return
-        self._watched[record.id] = connection
-        connection.on_close.append(lambda: self._forget(record.id))
-        connection.watch(self.changed, self.period_s)
+        if self._watched.get(record.id) is connection:
+            await connection.unwatch(self.changed)
+        else:
+            self._watched[record.id] = connection
+            connection.on_close.append(lambda: self._forget(record.id))
+        if self._viewers:
+            self._end_only.discard(record.id)
+            connection.watch(self.changed, self.period_s)
+        else:
+            self._end_only.add(record.id)
+            connection.watch(self.changed, SELDOM_S, end_only=True)
         self.changed(cluster)
 
     def _forget(self, identity: str) -> None:
         self._watched.pop(identity, None)
+        self._end_only.discard(identity)
+        self._ended.gone(identity, told=bool(self._viewers))
         if self._clusters.pop(identity, None) is not None:
             self._moved()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -13,16 +15,28 @@ from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import Sweep
 
 T = TypeVar("T", Job, Sweep)
+FOLLOWED_FOR_S = 10.0
+"""Time for which the target of links is kept: links move, and a list of jobs is made twice a second."""
 
 
-def with_path(made: T, root: str) -> T:
+def with_paths(made: Iterable[T], root: str) -> list[T]:
+    """Return jobs or sweeps with the paths that their notebooks have in JupyterLab; blocks while disks do.
+
+    Args:
+        made: The jobs or sweeps.
+        root: The server's root.
+    """
+    return [with_path(one, root) for one in made]
+
+
+def with_path(item: T, root: str) -> T:
     """Return a job or sweep with the path that its notebook has in JupyterLab.
 
     Args:
-        made: The job or sweep.
+        item: The job or sweep.
         root: The server's root.
     """
-    return replace(made, notebook_path=path_below(root, made.source, made.notebook))
+    return replace(item, notebook_path=path_below(root, item.source, item.notebook))
 
 
 def path_below(root: str, source: str, notebook: str) -> str | None:
@@ -33,23 +47,26 @@ def path_below(root: str, source: str, notebook: str) -> str | None:
         source: Absolute path of the notebook; empty in records of earlier versions.
         notebook: Its path as the client wrote it, which only such records need.
     """
-    at, real = _roots(root)
+    at, real = _roots(root, _period())
     file = source or (notebook if os.path.isabs(notebook) else f"{at}/{notebook}")
     file = os.path.normpath(file)
     for base in (at, real):
         if file.startswith(f"{base.rstrip('/')}/"):
             return file[len(base.rstrip("/")) + 1 :]
-    file = _real(file)
+    file = _real(file, _period())
     return file[len(real.rstrip("/")) + 1 :] if file.startswith(f"{real.rstrip('/')}/") else None
 
 
+def _period() -> int:
+    return int(time.monotonic() / FOLLOWED_FOR_S)
+
+
 @lru_cache(maxsize=8)
-def _roots(root: str) -> tuple[str, str]:
+def _roots(root: str, _period: int) -> tuple[str, str]:
     at = str(Path(root).expanduser().absolute())
     return os.path.normpath(at), os.path.realpath(at)
 
 
 @lru_cache(maxsize=4096)
-def _real(file: str) -> str:
-    """Resolve a path once: frames with all jobs are sent several times a second."""
+def _real(file: str, _period: int) -> str:
     return os.path.realpath(file)

@@ -1,8 +1,8 @@
 """The cluster that a notebook used last, and the options of its start; remembered after the kernel ends.
 
 What a kernel uses now is recorded for the server, too: the kernel may be busy when a page asks. The server
-records where a notebook is since it was renamed: its kernel, and so its cluster, knows the path of the
-kernel's start.
+records where a renamed notebook is now: its kernel, and so its cluster, only knows the path that it had when
+the kernel started.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ def _record(name: str, kind: str) -> Path:
 
 
 def remember(notebook: str, used: UsedCluster) -> None:
-    """Remember which cluster a notebook uses.
+    """Remember which cluster a notebook uses, also under its path of now, which its next kernel knows.
 
     Args:
-        notebook: Path of the notebook.
+        notebook: Path of the notebook when its kernel started.
         used: The cluster, and how the notebook got it.
     """
-    atomic_files.swap(_path(notebook), msgspec.json.encode(used))
+    for path in {notebook, path_now(notebook)}:
+        atomic_files.swap(_path(path), msgspec.json.encode(used))
 
 
 def last(notebook: str) -> UsedCluster | None:
@@ -73,21 +74,24 @@ def forget(kernel: str) -> None:
 
 
 def note_path(notebook: str, now: str) -> None:
-    """Record where a notebook is now.
+    """Record where a notebook is now; it keeps its cluster there.
 
     Args:
-        notebook: Its path as its kernel was told of it.
+        notebook: Its path when its kernel started.
         now: Its path on disk.
     """
     record = _record(notebook, "path")
+    moved = path_now(notebook) != now
     if now != notebook:
         atomic_files.swap(record, now.encode())
+        if moved and (used := last(notebook)) is not None:
+            remember(notebook, used)
     elif record.exists():
         record.unlink(missing_ok=True)
 
 
 def path_now(notebook: str) -> str:
-    """Return where a notebook is now that a kernel or a cluster calls by the path of its kernel's start."""
+    """Return the current path of a notebook, given the path that it had when its kernel started."""
     try:
         return _record(notebook, "path").read_text()
     except FileNotFoundError:

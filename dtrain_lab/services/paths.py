@@ -13,7 +13,16 @@ from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.machine.folders import LONGEST, RUNTIME_VARIABLE, private, sockets
 
-__all__ = ["check_writable", "logs", "not_writable", "private", "profiles", "records", "sockets"]
+__all__ = [
+    "check_writable",
+    "folder_or_home",
+    "logs",
+    "not_writable",
+    "private",
+    "profiles",
+    "records",
+    "sockets",
+]
 ELSEWHERE = f"Free some space there, or set {RUNTIME_VARIABLE} to a folder on another disk."
 NEEDED = 2 << 20
 """Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
@@ -34,6 +43,11 @@ def logs() -> Path:
 def records() -> Path:
     """Folder of the records of running heads; only this user can enter it."""
     return private(Path(jupyter_runtime_dir()) / "dtrain-lab")
+
+
+def folder_or_home(path: str) -> str:
+    """Return a path if it is a folder, else the user's home."""
+    return path if Path(path).is_dir() else str(Path.home())
 
 
 def check_writable() -> None:

@@ -22,11 +22,15 @@ _DOCS = "../docs/"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
-def quickstart() -> dict[str, dict[str, Any] | str]:
+Quickstart = dict[str, dict[str, Any] | str]
+"""Path → notebook, or the words of a page."""
+
+
+def quickstart() -> Quickstart:
     """Return the quickstart notebook and all it leads to: path → notebook without outputs, or a page's words.
 
-    They stand by themselves: their pictures are in them, pages of the documentation lie in a folder beside
-    them, and what else they lead to is text that says where it is.
+    They are self-contained: pictures are embedded, pages of the documentation lie in a folder beside the
+    notebooks, and other links become text that says where the target is.
 
     Raises:
         NotFound: This installation does not contain it.
@@ -36,19 +40,19 @@ def quickstart() -> dict[str, dict[str, Any] | str]:
         raise NotFound(
             "This installation has no quickstart notebook.", "Install the wheel of dtrain-lab again."
         )
-    found: dict[str, dict[str, Any]] = {}
+    notebooks: dict[str, dict[str, Any]] = {}
     pages: dict[str, None] = {}
     wanted = [FIRST]
     while wanted:
         name = wanted.pop(0)
-        if name not in found and (folder / name).exists():
+        if name not in notebooks and (folder / name).exists():
             notebook, led = _alone(folder, json.loads((folder / name).read_text(encoding="utf-8")))
-            found[name] = notebook
+            notebooks[name] = notebook
             wanted += [file for file in led if file.endswith(".ipynb")]
             pages |= dict.fromkeys(file for file in led if file.endswith(".md"))
     docs = (folder / _DOCS).resolve()
-    texts = {page: _page(docs, page, pages, found) for page in pages}
-    return {**found, **{f"{PAGES}/{page}": text for page, text in texts.items()}}
+    texts = {page: _page(docs, page, pages, notebooks) for page in pages}
+    return {**notebooks, **{f"{PAGES}/{page}": text for page, text in texts.items()}}
 
 
 def _page(docs: Path, name: str, pages: Collection[str], notebooks: Collection[str]) -> str:

@@ -38,24 +38,25 @@ def importance(record: SweepRecord) -> Importance:
     if len({trial.value for trial in done}) == 1:
         return _not_computed("all_alike", "All trials have the same objective, so no parameter matters.")
     try:
-        found = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
+        shares = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
     except EnvironmentUnfit as error:
         return _not_computed(error.code, f"{error.message} {error.hint}")
-    except Exception as error:  # noqa: BLE001 # by its own note its interface may change; a sweep is shown without
+    except Exception as error:  # noqa: BLE001 # Optuna calls this interface experimental; a sweep does without
         return _not_computed("optuna_failed", f"Optuna could not compute the importance: {error!r}.")
-    total = sum(found.values())
+    total = sum(shares.values())
     if not total:
         return _not_computed(
-            "all_alike", "The best trials have the same parameters as the others, so no parameter matters."
+            "best_alike",
+            "The best trials have the same parameters as the others, so no parameter stands out.",
         )
-    return Importance({name: share / total for name, share in sorted(found.items(), key=lambda i: -i[1])})
+    return Importance({name: share / total for name, share in sorted(shares.items(), key=lambda i: -i[1])})
 
 
-def sentence(found: Importance) -> str:
+def sentence(importance: Importance) -> str:
     """Return an importance in one line, such as "lr 82 %, width 15 %", or why it is unknown."""
-    if found.missing is not None:
-        return found.missing.text
-    return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in found.shares.items())
+    if importance.missing is not None:
+        return importance.missing.text
+    return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in importance.shares.items())
 
 
 def _not_computed(code: str, text: str, values: dict[str, int] | None = None) -> Importance:

@@ -46,9 +46,9 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
             "Correct it: it has to assign the parameters.",
             code="no_parameters",
         )
-    for one in parameters.unknown(cells, names, "space"):
-        details = {"field": one.field, "parameter": one.parameter}
-        raise BadNotebook(one.message, one.fix, code=one.code, details=details)
+    for finding in parameters.unknown(cells, names, "space"):
+        details = {"field": finding.field, "parameter": finding.parameter}
+        raise BadNotebook(finding.message, finding.fix, code=finding.code, details=details)
 
 
 def check_values(
@@ -74,25 +74,27 @@ def check_values(
     ranges = [(name, domain) for name, domain in both if not isinstance(domain, Choices)]
     for name, domain in ranges:
         _refuse_range(name, domain, usual[name])
-    found = [one for name, domain in ranges if (one := _fractions(name, domain, usual[name])) is not None]
+    findings = [
+        finding for name, domain in ranges if (finding := _fractions(name, domain, usual[name])) is not None
+    ]
     varied = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     same = {name: (value,) for name, value in (fixed or {}).items()}
     for given, field in ((varied, "space"), (same, "parameters")):
-        for one in parameter_values.mismatches(usual, given, field):
-            if one.severity == "problem":
-                name = one.parameter or ""
+        for finding in parameter_values.mismatches(usual, given, field):
+            if finding.severity == "problem":
+                name = finding.parameter or ""
                 details = {"field": field, "parameter": name}
                 hint = _hint(given[name], usual[name], varies=field == "space")
-                raise BadRequest(one.message, hint or one.fix, code=one.code, details=details)
-            found.append(one)
-    return found + parameters.unknown(cells, same, "parameters")
+                raise BadRequest(finding.message, hint or finding.fix, code=finding.code, details=details)
+            findings.append(finding)
+    return findings + parameters.unknown(cells, same, "parameters")
 
 
 def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
     """Return a hint for a part of a range or of a list; "" for other values."""
     if isinstance(usual, parameter_values.COLLECTIONS):
         return f"{NO_LISTS} A fixed one: [1, 2]."
-    called = next((found for text in given if isinstance(text, str) and (found := RANGE.match(text))), None)
+    called = next((match for text in given if isinstance(text, str) and (match := RANGE.match(text))), None)
     if called is None:
         return ""
     return f"Choose the range {called[1]} instead of a list." if varies else "Let it vary over that range."

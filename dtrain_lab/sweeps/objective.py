@@ -74,41 +74,43 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     Returns:
         None if a call passes it; a problem if none can; a warning if code that can't be followed may.
     """
-    seen = _Calls()
-    bound = frozenset(name for one in parsed for name in _packages(one.tree))
-    in_cells = frozenset(name for one in parsed if one.cell is not None for name in _functions(one.tree))
-    silent = frozenset(name for one in parsed for name in _silent(one.tree)) - bound
-    own = {one.file.split("/")[0].removesuffix(".py") for one in parsed if one.cell is None}
-    files = {one.file for one in parsed if one.cell is None}
-    for one in parsed:
-        functions = in_cells if one.cell is not None else frozenset(_functions(one.tree))
-        _read(one, _Bindings(bound, functions, silent), files, seen)
-        if one.cell is None and functions:  # a cell may have imported it from there, under any name
-            seen.doubt(one.file)
-        for name in _tops(one.tree):
-            if name not in SILENT and name not in own and name != PACKAGE:
-                seen.doubt(f"the module {name}")
-    if objective in seen.names:
+    logged = _Calls()
+    bound = frozenset(name for code in parsed for name in _packages(code.tree))
+    in_cells = frozenset(name for code in parsed if code.cell is not None for name in _functions(code.tree))
+    silent = frozenset(name for code in parsed for name in _silent(code.tree)) - bound
+    own_modules = {code.file.split("/")[0].removesuffix(".py") for code in parsed if code.cell is None}
+    files = {code.file for code in parsed if code.cell is None}
+    for code in parsed:
+        functions = in_cells if code.cell is not None else frozenset(_functions(code.tree))
+        _read(code, _Bindings(bound, functions, silent), files, logged)
+        if code.cell is None and functions:  # a cell may have imported it from there, under any name
+            logged.doubt(code.file)
+        for name in _tops(code.tree):
+            if name not in SILENT and name not in own_modules and name != PACKAGE:
+                logged.doubt(f"the module {name}")
+    if objective in logged.names:
         return None
-    cell, line = seen.call or (None, None)
-    said = (
-        f"dt.log is called with {', '.join(seen.names)}" if seen.names else "no cell calls dt.log with a name"
+    cell, line = logged.call or (None, None)
+    names_logged = (
+        f"dt.log is called with {', '.join(logged.names)}"
+        if logged.names
+        else "no cell calls dt.log with a name"
     )
-    if seen.unsure:
+    if logged.unsure:
         return Finding(
             "warning",
             "no_objective",
-            f'No call of dt.log with "{objective}" was found: {said}.',
-            f"The sweep ends after its first trial unless {seen.unsure} reports it.",
+            f'No call of dt.log with "{objective}" was found: {names_logged}.',
+            f"The sweep ends after its first trial unless {logged.unsure} reports it.",
             cell,
             line,
             "objective",
         )
-    others = f", or optimize {listed(seen.names, 'or')}" if seen.names else ""
+    others = f", or optimize {listed(logged.names, 'or')}" if logged.names else ""
     return Finding(
         "problem",
         "no_objective",
-        f'No trial would report "{objective}": {said}.',
+        f'No trial would report "{objective}": {names_logged}.',
         f"Call dt.log(step, {objective}=…) in the notebook{others}.",
         cell,
         line,
@@ -125,15 +127,15 @@ def _packages(tree: ast.AST) -> Iterator[str]:
 
 def _silent(tree: ast.AST) -> Iterator[str]:
     """Yield the names that a cell or file binds to objects of modules that can't lead to `dt.log`."""
-    known = SILENT - frozenset(GIVES_OTHERS)
+    silent = SILENT - frozenset(GIVES_OTHERS)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if (top := alias.name.split(".")[0]) in known:
+                if (top := alias.name.split(".")[0]) in silent:
                     yield alias.asname or top
         elif isinstance(node, ast.ImportFrom):
             top = (node.module or "").split(".")[0]
-            yield from (a.asname or a.name for a in node.names if top in known and not node.level)
+            yield from (a.asname or a.name for a in node.names if top in silent and not node.level)
 
 
 def _functions(tree: ast.AST) -> Iterator[str]:
@@ -145,91 +147,94 @@ def _functions(tree: ast.AST) -> Iterator[str]:
             )
 
 
-def _read(one: Parsed, known: _Bindings, files: set[str], seen: _Calls) -> None:
+def _read(code: Parsed, bindings: _Bindings, files: set[str], logged: _Calls) -> None:
     called: set[int] = set()
-    for node in ast.walk(one.tree):
+    for node in ast.walk(code.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            _read_import(node, known, seen)
+            _read_import(node, bindings, logged)
         elif isinstance(node, ast.Call):
             name = dotted(node.func)
             if name in ("_shell", "_script"):
-                seen.doubt("a shell command")
-            elif _is_dynamic(node, name, files, known):
-                seen.doubt("code that is generated or loaded at run time")
-            elif _is_log(name, known):
+                logged.doubt("a shell command")
+            elif _is_dynamic(node, name, files, bindings):
+                logged.doubt("code that is generated or loaded at run time")
+            elif _is_log(name, bindings):
                 called.add(id(node.func))
-                if one.cell is not None:
-                    seen.call = seen.call or (one.name, node.lineno)
-                _read_call(node, seen)
-    of_package = {id(node.value) for node in ast.walk(one.tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(one.tree):
+                if code.cell is not None:
+                    logged.call = logged.call or (code.name, node.lineno)
+                _read_call(node, logged)
+    of_package = {id(node.value) for node in ast.walk(code.tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(code.tree):
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
         name = dotted(node)
-        if id(node) not in called and _is_log(name, known):
-            seen.doubt("code that knows dt.log by another name")
-        elif name.rpartition(".")[2] in known.packages and id(node) not in of_package:
-            seen.doubt(f"code that knows {name} by another name")
-        elif _is_inside(node, known):
-            seen.doubt(name)
+        if id(node) not in called and _is_log(name, bindings):
+            logged.doubt("code that knows dt.log by another name")
+        elif name.rpartition(".")[2] in bindings.packages and id(node) not in of_package:
+            logged.doubt(f"code that knows {name} by another name")
+        elif _is_inside(node, bindings):
+            logged.doubt(name)
         elif name == "sys.modules":
-            seen.doubt("code that is generated or loaded at run time")
+            logged.doubt("code that is generated or loaded at run time")
 
 
-def _read_import(node: ast.Import | ast.ImportFrom, known: _Bindings, seen: _Calls) -> None:
+def _read_import(node: ast.Import | ast.ImportFrom, bindings: _Bindings, logged: _Calls) -> None:
     """Note an import of the package's own modules, or of the package from another module, as uncertain."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             if alias.name.startswith(f"{PACKAGE}."):
-                seen.doubt(f"the module {alias.name}")
+                logged.doubt(f"the module {alias.name}")
         return
     module = node.module or ""
     for alias in node.names:
         if module.startswith(f"{PACKAGE}.") or (module == PACKAGE and alias.name == "training"):
-            seen.doubt(f"the module {module if module != PACKAGE else f'{PACKAGE}.training'}")
-        elif alias.name in known.packages and alias.asname not in (None, *known.packages):
-            seen.doubt(f"code that knows {alias.name} by another name")
+            logged.doubt(f"the module {module if module != PACKAGE else f'{PACKAGE}.training'}")
+        elif alias.name in bindings.packages and alias.asname not in (None, *bindings.packages):
+            logged.doubt(f"code that knows {alias.name} by another name")
 
 
-def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Bindings) -> bool:
+def _is_dynamic(call: ast.Call, name: str, files: set[str], bindings: _Bindings) -> bool:
     """Whether a call runs code that was not read; `files`: paths of files that were."""
     if name == "_run_file":
         path = call.args[0] if call.args else None
         return not (isinstance(path, ast.Constant) and posixpath.normpath(str(path.value)) in files)
     if name == "getattr":
-        asked = call.args[1] if len(call.args) > 1 else None
-        if call.args and dotted(call.args[0]).split(".")[0] in known.silent:  # as getattr(F, activation)
+        attribute = call.args[1] if len(call.args) > 1 else None
+        if call.args and dotted(call.args[0]).split(".")[0] in bindings.silent:  # as getattr(F, activation)
             return False
-        return not isinstance(asked, ast.Constant) or asked.value in (*DYNAMIC_NAMES, *known.packages)
+        return not isinstance(attribute, ast.Constant) or attribute.value in (
+            *DYNAMIC_NAMES,
+            *bindings.packages,
+        )
     return name in DYNAMIC or name in DYNAMIC_CALLS or name.rpartition(".")[2] in DYNAMIC_METHODS
 
 
-def _is_inside(node: ast.Name | ast.Attribute, known: _Bindings) -> bool:
+def _is_inside(node: ast.Name | ast.Attribute, bindings: _Bindings) -> bool:
     """Whether it is the package's own module `training`, which also has `log`, or a private module."""
-    if not isinstance(node, ast.Attribute) or dotted(node.value) not in known.packages:
+    if not isinstance(node, ast.Attribute) or dotted(node.value) not in bindings.packages:
         return False
     return node.attr == "training" or (node.attr.startswith("_") and node.attr != "__version__")
 
 
-def _is_log(name: str, known: _Bindings) -> bool:
+def _is_log(name: str, bindings: _Bindings) -> bool:
     holder, dot, last = name.rpartition(".")
     if not dot:
-        return name in known.functions
+        return name in bindings.functions
     # a module beside the notebook, or a star import, may re-export the package
-    return last == "log" and holder.rpartition(".")[2] in known.packages | {"dt", PACKAGE}
+    return last == "log" and holder.rpartition(".")[2] in bindings.packages | {"dt", PACKAGE}
 
 
-def _read_call(call: ast.Call, seen: _Calls) -> None:
-    for given in call.keywords:
-        if given.arg is not None:
-            if given.arg not in OWN:
-                seen.names[given.arg] = None
-        elif isinstance(given.value, ast.Dict) and all(
-            isinstance(key, ast.Constant) and isinstance(key.value, str) for key in given.value.keys
+def _read_call(call: ast.Call, logged: _Calls) -> None:
+    for argument in call.keywords:
+        if argument.arg is not None:
+            if argument.arg not in OWN:
+                logged.names[argument.arg] = None
+        elif isinstance(argument.value, ast.Dict) and all(
+            isinstance(key, ast.Constant) and isinstance(key.value, str) for key in argument.value.keys
         ):
-            seen.names |= {key.value: None for key in given.value.keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
+            logged.names |= {key.value: None for key in argument.value.keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
         else:
-            seen.doubt(f"**{ast.unparse(given.value)}")
+            logged.doubt(f"**{ast.unparse(argument.value)}")
 
 
 def _tops(tree: ast.AST) -> Iterator[str]:

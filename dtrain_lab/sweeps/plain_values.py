@@ -16,10 +16,10 @@ def value(given: Any) -> Any:
         return given.tolist()
     if not isinstance(given, COLLECTIONS):
         return given
-    values = [value(one) for one in given]
+    values = [value(part) for part in given]
     if isinstance(given, set | frozenset):
         values.sort(
-            key=lambda one: (type(one).__name__, one if isinstance(one, float | int) else 0, repr(one))
+            key=lambda part: (type(part).__name__, part if isinstance(part, float | int) else 0, repr(part))
         )
     return values
 

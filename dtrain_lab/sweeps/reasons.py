@@ -48,9 +48,9 @@ def no_objective(objective: str, names: Sequence[str]) -> Summary:
         objective: Name of the objective.
         names: Names that it has reported.
     """
-    said = f"the trial reported {', '.join(names)}" if names else "the trial reported nothing"
+    reported = f"the trial reported {', '.join(names)}" if names else "the trial reported nothing"
     values = {"objective": objective, "names": list(names)}
-    return Summary("no_objective", values, f'"{objective}" was never reported; {said}.')
+    return Summary("no_objective", values, f'"{objective}" was never reported; {reported}.')
 
 
 def of_job(job: Job) -> Summary | None:

@@ -36,13 +36,13 @@ def at_rungs(
     """
     if first is None:
         return ()
-    found = list(before)
-    for step in rung_steps(first)[len(found) :]:
+    rungs = list(before)
+    for step in rung_steps(first)[len(rungs) :]:
         there = next((report for report in reports if report.step >= step), None)
         if there is None:
             break
-        found.append(Rung(there.step, there.value if math.isfinite(there.value) else None))
-    return tuple(found)
+        rungs.append(Rung(there.step, there.value if math.isfinite(there.value) else None))
+    return tuple(rungs)
 
 
 def curve(

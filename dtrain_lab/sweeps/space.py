@@ -75,10 +75,10 @@ def loguniform(low: float, high: float) -> LogUniform:
     Raises:
         BadRequest: `low` is not above 0, or not below `high`.
     """
-    made = LogUniform(*_ordered("loguniform", _number("loguniform", low), _number("loguniform", high)))
-    if made.low <= 0:
-        raise BadRequest(f"{made} starts at {made.low:g}, which has no logarithm.", "Start above 0.")
-    return made
+    domain = LogUniform(*_ordered("loguniform", _number("loguniform", low), _number("loguniform", high)))
+    if domain.low <= 0:
+        raise BadRequest(f"{domain} starts at {domain.low:g}, which has no logarithm.", "Start above 0.")
+    return domain
 
 
 def randint(low: int, high: int) -> RandInt:
@@ -184,12 +184,12 @@ def from_text(text: str) -> tuple[str, Any, bool]:
     if value.strip() in KINDS:
         kind, ends = value.strip(), "1, 8" if value.strip() == "randint" else "1e-5, 1e-1"
         raise BadRequest(f"--param {text}: {kind} has no ends.", f'Write: --param "{name}={kind}({ends})"')
-    known = typed_value(value)
-    if isinstance(known, list):
-        return name, known, True
-    if known == value and (listed := typed_list(value)) is not None:
+    typed = typed_value(value)
+    if isinstance(typed, list):
+        return name, typed, True
+    if typed == value and (listed := typed_list(value)) is not None:
         return name, listed, True
-    return name, known, False
+    return name, typed, False
 
 
 # ----
@@ -240,7 +240,7 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
             raise _bad(
                 name,
                 f"{name} has {value!r}, which is {_kind(value)}.",
-                "Give numbers, strings, true or false.",
+                "Give numbers, strings, True or False.",
                 "bad_value",
             )
         if isinstance(value, float) and not math.isfinite(value):
@@ -271,7 +271,7 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
 
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
-        return "true or false"
+        return "booleans"
     if isinstance(value, int | float):
         return "numbers"
     return "strings" if isinstance(value, str) else plain_values.kind(value)

@@ -55,10 +55,10 @@ def suggest(record: SweepRecord) -> dict[str, Any] | None:
         return _untried(space, tried)
     attempts = 1 if count is None else ATTEMPTS
     for attempt in range(attempts):
-        found = _ask(record, space, record.seed + len(tried) * ATTEMPTS + attempt)
-        if found not in tried:
-            return found
-    return found if count is None else _untried(space, tried)
+        values = _ask(record, space, record.seed + len(tried) * ATTEMPTS + attempt)
+        if values not in tried:
+            return values
+    return values if count is None else _untried(space, tried)
 
 
 def falls_behind(record: SweepRecord, number: int) -> bool:
@@ -103,23 +103,23 @@ def shares(record: SweepRecord, names: list[str], best: float) -> dict[str, floa
     done = [trial for trial in record.trials if trial.state == "succeeded"]
     study = optuna.create_study(direction=record.request.direction)
     study.add_trials([t for trial in done if (t := _frozen(optuna, trial, distributions))])
-    # Made without the wrapper that warns of what may change: servers call this in a thread, and a filter of
-    # warnings would be that of all threads.
+    # Made without the wrapper that warns of experimental features: servers call this in a thread, and a
+    # warnings filter would apply to all threads.
     kind = optuna.importance.PedAnovaImportanceEvaluator
     evaluator = kind.__new__(kind)
     inspect.unwrap(kind.__init__)(evaluator, target_quantile=best)
-    found: dict[str, float] = evaluator.evaluate(study, params=names)
-    return found
+    by_name: dict[str, float] = evaluator.evaluate(study, params=names)
+    return by_name
 
 
 def _replay(study: Any, trial: TrialRecord) -> bool:
-    told = study.ask()
+    replayed = study.ask()
     behind = False
     for report in trial.rungs:
         if trial.rungs[-1] is not report and report.value is None:
             continue
-        told.report(math.nan if report.value is None else report.value, report.step)
-        behind = bool(told.should_prune())
+        replayed.report(math.nan if report.value is None else report.value, report.step)
+        behind = bool(replayed.should_prune())
     return behind
 
 
@@ -134,8 +134,8 @@ def _ask(record: SweepRecord, space: Space, seed: int) -> dict[str, Any]:
             sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
         study = optuna.create_study(direction=record.request.direction, sampler=sampler)
         study.add_trials([t for trial in record.trials if (t := _frozen(optuna, trial, distributions))])
-        found: dict[str, Any] = study.ask(distributions).params
-    return found
+        values: dict[str, Any] = study.ask(distributions).params
+    return values
 
 
 def _frozen(optuna: Any, trial: TrialRecord, distributions: dict[str, Any]) -> Any:
@@ -144,9 +144,9 @@ def _frozen(optuna: Any, trial: TrialRecord, distributions: dict[str, Any]) -> A
     if trial.state == "succeeded" and trial.value is not None:
         return optuna.trial.create_trial(state=states.COMPLETE, value=trial.value, **kept)
     if trial.state == "pruned" and trial.value is not None:
-        seen = {trial.step or 0: trial.value}
+        reported = {trial.step or 0: trial.value}
         return optuna.trial.create_trial(
-            state=states.PRUNED, value=trial.value, intermediate_values=seen, **kept
+            state=states.PRUNED, value=trial.value, intermediate_values=reported, **kept
         )
     if trial.state in ("waiting", "running", "resumed"):
         return optuna.trial.create_trial(state=states.RUNNING, **kept)
@@ -169,5 +169,5 @@ def _untried(space: Space, tried: list[dict[str, Any]]) -> dict[str, Any] | None
 
 
 def _quietly() -> warnings.catch_warnings:
-    """Hide Optuna's notes on what may change in its interface; only for processes that are wholly ours."""
+    """Hide Optuna's warnings about experimental features; only for processes that are wholly ours."""
     return warnings.catch_warnings(action="ignore")

@@ -1,4 +1,4 @@
-"""How long a trial's jobs, and a sweep's trials, have run: the time in which nothing ran doesn't count."""
+"""How long a trial's jobs, and a sweep's trials, have run; time in which nothing ran does not count."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
         case Suggested(None):
             record = replace(record, total=len(record.trials))
         case Suggested(parameters):
-            made = TrialRecord(len(record.trials), "waiting", parameters or {})
-            record = replace(record, trials=(*record.trials, made))
+            new_trial = TrialRecord(len(record.trials), "waiting", parameters or {})
+            record = replace(record, trials=(*record.trials, new_trial))
         case HandingOver(number, job):
             trial = record.trials[number]
             record = _with(
@@ -70,7 +70,7 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
                     job=job,
                     jobs=(*trial.jobs, job),
                     resumes=len(trial.jobs),
-                    resumed_step=trial.checkpoint_step,
+                    resumed_step=None if trial.begins_again else trial.checkpoint_step,
                     handed=True,
                     seen=False,
                     reason=None,
@@ -155,7 +155,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
     trial = record.trials[event.number]
     if not trial.handed:
         return record
-    known = rungs.at_rungs(event.reports, record.first_rung, trial.rungs)
+    reached = rungs.at_rungs(event.reports, record.first_rung, trial.rungs)
     finite = [report for report in event.reports if math.isfinite(report.value)]
     last = finite[-1] if finite else None
     trial = replace(
@@ -167,7 +167,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
         value=last.value if last else trial.value,
         step=last.step if last else trial.step,
         curve=rungs.curve(event.reports, trial.curve),
-        rungs=known,
+        rungs=reached,
         runs=_runs(trial, event),
     )
     if event.state not in JOB_ENDED:
@@ -182,7 +182,7 @@ def _runs(trial: TrialRecord, event: Polled) -> tuple[TrialRun, ...]:
     """Return the runs of a trial with that of its latest job, as it was polled."""
     if trial.job is None or event.started_at is None:
         return trial.runs
-    # an end that nobody knows is not the present
+    # if the end is unknown, the current time is not taken for it
     end = (event.ended_at or event.started_at) if event.state in JOB_ENDED else None
     earlier = tuple(run for run in trial.runs if run.job != trial.job)
     return (*earlier, TrialRun(trial.job, event.started_at, end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.sweeps.times import ran_s, sweep_ran_s
+from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import counted
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial, TrialRecord
@@ -69,6 +70,13 @@ def shown(record: SweepRecord, directory: str, now: float, importance: Importanc
     )
 
 
+def trial_word(trial: Trial) -> str:
+    """Return a trial's state in words: one that was continued has resumed at a step, or started over."""
+    if trial.state != "resumed":
+        return word(trial.state)
+    return "started over" if trial.resumed_step is None else f"resumed at step {trial.resumed_step:,}"
+
+
 def _trial(trial: TrialRecord, now: float) -> Trial:
     """Return a trial as clients show it, without what only its driver needs."""
     fields = {field: getattr(trial, field) for field in Trial.__struct_fields__}
@@ -78,17 +86,18 @@ def _trial(trial: TrialRecord, now: float) -> Trial:
 def summary(record: SweepRecord) -> Summary:
     """Summarize a sweep in one sentence, as "9 of 16 trials done; best loss 0.213 in trial 6.".
 
-    Trials that were stopped early are named: "8 of 16 trials done, 1 stopped early". In the values of the
-    summary, `done` counts these, too.
+    Trials that were stopped early are named: "8 of 16 trials done, 1 stopped early". The values of the
+    summary are the numbers of the sentence: `done` counts the trials that it calls done. `ended` counts those
+    that will not run again: done, stopped early (`early`) or failed.
     """
     early = sum(trial.state == "pruned" for trial in record.trials)
     done = sum(trial.state == "succeeded" for trial in record.trials)
     failed = sum(trial.state == "failed" for trial in record.trials)
     found = best(record)
-    values = {"done": done + early, "total": record.total, "failed": failed}
+    values = {"done": done, "total": record.total, "failed": failed, "early": early}
+    values["ended"] = done + early + failed
     text = f"{done} of {counted(record.total, 'trial')} done"
     if early:
-        values["early"] = early
         text += f", {early} stopped early"
     if failed:
         text += f", {failed} failed"

@@ -9,7 +9,7 @@ from typing import Any
 from dtrain_lab.wire.endings import Ending
 
 BY = {
-    "server": " in the panel",
+    "server": " in JupyterLab",
     "terminal": " from a terminal",
     "python": " by a Python program",
 }
@@ -20,8 +20,8 @@ def stopped_by(ending: Ending | None, notebook: str | None = None, now: float | 
 
     Args:
         ending: The end; None if nothing is known of it.
-        notebook: Path of the notebook that is told.
-        now: Current time, in seconds since 1970: the day is said of an earlier day.
+        notebook: Path of the notebook that shows the text.
+        now: Current time, in seconds since 1970; for an earlier day, the text names the day.
 
     Returns:
         Such as " by train.ipynb at 04:12"; empty if nothing is known.
@@ -45,12 +45,12 @@ def values(ending: Ending | None) -> dict[str, Any]:
     """Return the same as a summary's values, for translation."""
     if ending is None or not ending.at:
         return {}
-    found: dict[str, Any] = {"by": ending.by, "at": ending.at}
+    named: dict[str, Any] = {"by": ending.by, "at": ending.at}
     if ending.notebook is not None:
-        found["notebook"] = PurePath(ending.notebook).name
+        named["notebook"] = PurePath(ending.notebook).name
     if ending.by == "idle":
-        found["idle_s"] = ending.idle_s
-    return found
+        named["idle_s"] = ending.idle_s
+    return named
 
 
 def _minutes(seconds: float) -> str:

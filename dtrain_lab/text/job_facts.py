@@ -21,7 +21,7 @@ def facts(job: Job, now: float) -> list[tuple[str, str]]:
     """
     size = job.size
     cells = next((phase for phase in job.progress if phase.phase == "cells"), None)
-    again = "Started again, from the beginning, after" if job.begins_again else "Started again from"
+    again = "Started over after" if job.resumed_step is None else "Resumed from"
     known = [
         ("State", job_word(job.state, job.summary.code)),
         ("Profile", job.profile),

@@ -22,9 +22,9 @@ def rows(jobs: Sequence[Job], sweeps: Sequence[Sweep], now: float) -> list[Row]:
         now: The time, in seconds since 1970.
     """
     folded = {sweep.id for sweep in sweeps}
-    found = [(job.created_at, _job(job, now)) for job in jobs if job.sweep not in folded]
-    found += [(sweep.created_at, _sweep(sweep)) for sweep in sweeps]
-    return [row for _, row in sorted(found, key=lambda one: -one[0])]
+    dated = [(job.created_at, _job(job, now)) for job in jobs if job.sweep not in folded]
+    dated += [(sweep.created_at, _sweep(sweep)) for sweep in sweeps]
+    return [row for _, row in sorted(dated, key=lambda entry: -entry[0])]
 
 
 def _job(job: Job, now: float) -> Row:

@@ -32,7 +32,7 @@ def size_text(size: int) -> str:
 
 def duration(seconds: float) -> str:
     """Format seconds, as "3.8 s", "41 s", "6 min 12 s" or "2 h 14 min"; parts that are 0 are left out."""
-    if seconds < 10:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
@@ -51,10 +51,44 @@ def share_text(share: float, error: float) -> str:
         error: its error; a small one is not rounded to 0. If it leads below 0 or above 100 %, which no share
             is, only the other end is named.
     """
+    if bound := _bound_of(share, error):
+        return f"{'at most' if bound[0] == '≤' else 'at least'} {bound[1]} %"
+    return f"{round(share * 100)} % ± {max(1, round(error * 100))}"
+
+
+def _bound_of(share: float, error: float) -> tuple[str, int] | None:
+    """The known end of a share whose error leads below 0 or above 100 %: "≤" or "≥", and percent."""
     percent, off = round(share * 100), max(1, round(error * 100))
     if percent < off:
-        return f"at most {min(100, percent + off)} %"
-    return f"at least {percent - off} %" if percent + off > 100 else f"{percent} % ± {off}"
+        return "≤", min(100, percent + off)
+    return ("≥", percent - off) if percent + off > 100 else None
+
+
+def known_share(share: float, error: float) -> str:
+    """A share with its error, as of `share_text`; "44 %" without one.
+
+    Args:
+        share: 0 to 1.
+        error: its error; 0 if there is none.
+    """
+    return share_text(share, error) if error else least_share(share, "")
+
+
+def share_in_range(share: float, error: float, of: str) -> str:
+    """A share with its error beside times that give the same share: "44 % ± 6 of a step".
+
+    Where the error leads below 0 or above 100 %, both ends are named: "88 % of a step (63 to 100 %)". A bound
+    alone, as of `share_text`, would contradict those times.
+
+    Args:
+        share: 0 to 1.
+        error: its error.
+        of: what it is a share of.
+    """
+    percent, off = round(share * 100), max(1, round(error * 100))
+    if off <= percent <= 100 - off:
+        return f"{percent} % ± {off} of {of}"
+    return f"{percent} % of {of} ({max(0, percent - off)} to {min(100, percent + off)} %)"
 
 
 def precise_share(share: float, error: float) -> str:
@@ -70,15 +104,17 @@ def precise_share(share: float, error: float) -> str:
 
 
 def least_share(share: float | None, bound: str, error: float | None = None) -> str:
-    """A share as text for a table: "4 %", "≥ 4 %" for a lower bound, "–" if unknown, "too unsteady to tell".
+    """A share as text for a table, as the panel's: "4 %", "≥ 4 %", "≤ 13 %", "–", "too unsteady to tell".
 
     Args:
         share: 0 to 1; None if unknown.
         bound: "lower" if it is a lower bound.
-        error: its error, which is not written; None if unknown.
+        error: its error, which is written only where it leads below 0 or above 100 %; None if unknown.
     """
     if share is None:
         return "–"
     if error is not None and error >= VAGUE_SHARE:
         return UNSTEADY
+    if error and not bound and (known := _bound_of(share, error)):
+        return f"{known[0]} {known[1]} %"
     return f"{'≥ ' if bound else ''}{share * 100:.0f} %"

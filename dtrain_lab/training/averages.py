@@ -102,6 +102,10 @@ class Means:
                 self._one(*handed_in)
             except (RuntimeError, ConnectionError) as error:  # the store has ended, or the world is rebuilt
                 ranks.say(f"dt.log: values of other ranks can't be read any more: {error}")
+            except Exception as error:  # noqa: BLE001 # reported; the next step's values are still collected
+                ranks.say(
+                    f"dt.log: the mean of step {handed_in[2]} is missing: {type(error).__name__}: {error}"
+                )
             self._recorded += 1
 
     def _one(self, cell: str, store: Any, step: int, call: int, at: float) -> None:
@@ -116,8 +120,8 @@ class Means:
         if len(there) < self._size:
             missing = rank_names.name(rank for rank in range(self._size) if rank not in there)
             ranks.say(f"dt.log: {missing} did not log step {step}: the mean of the other ranks is recorded.")
-        found = [json.loads(store.get(keys[rank])) for rank in there]
-        self._record(step, means(found), at)
+        by_rank = [json.loads(store.get(keys[rank])) for rank in there]
+        self._record(step, means(by_rank), at)
         for rank in there:
             store.delete_key(keys[rank])
 
@@ -126,11 +130,11 @@ def _key(cell: str, step: int, call: int) -> str:
     return f"dtrain/log/{cell}/{step}/{call}"
 
 
-def means(found: list[dict[str, float]]) -> dict[str, float]:
+def means(by_rank: list[dict[str, float]]) -> dict[str, float]:
     """Mean of each value over the ranks that logged it."""
-    names = list(dict.fromkeys(name for values in found for name in values))
-    given = {name: [values[name] for values in found if name in values] for name in names}
-    return {name: sum(numbers) / len(numbers) for name, numbers in given.items()}
+    names = list(dict.fromkeys(name for values in by_rank for name in values))
+    numbers_of = {name: [values[name] for values in by_rank if name in values] for name in names}
+    return {name: sum(numbers) / len(numbers) for name, numbers in numbers_of.items()}
 
 
 def store_of_group() -> Any:

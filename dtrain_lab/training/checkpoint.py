@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import re
-import sys
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Literal
+from types import TracebackType
 
+from dtrain_lab.errors import BadValue
 from dtrain_lab.jobs.environment_variables import CHECKPOINTS
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.training import group
+from dtrain_lab.training.result_use import result_use
 
 MARKER = "complete"
 
@@ -89,13 +88,17 @@ def checkpoint(step: int) -> Checkpoint:
         The checkpoint; usable as a path.
 
     Raises:
-        ValueError: `step` is not an integer of 0 or more.
+        BadValue: `step` is not an integer of 0 or more.
     """
     if not isinstance(step, int) or step < 0:
-        raise ValueError(f"dt.checkpoint: the step is {step!r}; it must be a whole number of 0 or more")
+        raise BadValue(
+            f"dt.checkpoint: step is {step!r}, but must be a whole number of 0 or more.",
+            "Write for example: with dt.checkpoint(step) as folder:",
+        )
     made = Checkpoint(step)
-    use = _use(sys._getframe(1))
-    if use != "block":
+    use = result_use()
+    if use != "block":  # nothing is written yet before a block
+        # one that is kept may be entered later: a kill before that must not leave an empty one to resume from
         made.mark(if_written=use == "kept")
     return made
 
@@ -114,26 +117,6 @@ def latest_step(folder: Path) -> int | None:
         if (match := re.fullmatch(r"step-(\d+)", path.parent.name))
     ]
     return max(steps, default=None)
-
-
-def _use(caller: FrameType) -> Literal["block", "alone", "kept"]:
-    """How the caller uses the result of its current call, derived from its bytecode.
-
-    The called function can't distinguish these uses otherwise. `block`: a `with` block follows, so nothing is
-    written yet. `alone`: the result is unused, so everything is already saved. `kept`: it is assigned or
-    passed on, and may be entered later. Then an empty folder is not complete: a kill before the block would
-    leave an empty checkpoint to resume from.
-    """
-    after = [step for step in dis.get_instructions(caller.f_code) if step.offset > caller.f_lasti]
-    names = [step.opname for step in after if step.opname not in ("CACHE", "EXTENDED_ARG")][:2]
-    if names[:1] == ["BEFORE_WITH"] or names == ["COPY", "LOAD_SPECIAL"]:  # until Python 3.13; since 3.14
-        return "block"
-    # the value of a cell's last line is shown, by a function of its own or one that is built in; in a job the
-    # line is compiled by itself, and its value returned
-    alone = [["POP_TOP"], ["PRINT_EXPR"], ["CALL_INTRINSIC_1"]]
-    if caller.f_code.co_name == "<module>":
-        alone.append(["RETURN_VALUE"])
-    return "alone" if names[:1] in alone else "kept"
 
 
 def _together() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.errors import BadRequest
+from dtrain_lab.errors import BadValue
 from dtrain_lab.jobs.environment_variables import of_other_framework
 from dtrain_lab.training import ranks
 from dtrain_lab.training.rank_hooks import hooks
@@ -37,11 +37,13 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
 
     Raises:
         TypeError: a value is not a number.
-        BadRequest: `step` is not a whole number, or `average` is 0, negative or not a whole number.
+        BadValue: `step` is not a whole number, a value is not a number, or `average` is 0, negative or not a
+            whole number.
     """
     if not isinstance(average, int) or (average is not False and average < 1):
-        raise BadRequest(
-            f"dt.log: average is {average!r}; it is True, False, or a whole number n for every n-th step."
+        raise BadValue(
+            f"dt.log: average is {average!r}, but must be True, False or a whole number above 0.",
+            "Write for example dt.log(step, average=10, loss=loss), for the mean of each 10th step.",
         )
     number = _whole(step)
     if average and number % int(average):
@@ -67,7 +69,7 @@ def _whole(step: Any) -> int:
     try:
         return int(step)
     except (TypeError, ValueError, OverflowError):
-        raise BadRequest(
+        raise BadValue(
             f"dt.log: step is {step!r}, but must be a whole number.",
             "Write for example dt.log(step, loss=loss).",
         ) from None
@@ -85,11 +87,11 @@ def _averages() -> Any:
     if not _means or _means[0][0] is not group:
         from dtrain_lab.training import averages, store_exchange
 
-        store, made = averages.store_of_group(), None
+        store, means = averages.store_of_group(), None
         if store is not None:
             record = partial(_record, averaged=True)
-            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), record, store_exchange.cell)
-        _means[:] = [(group, made)]
+            means = averages.Means(store, dist.get_rank(), dist.get_world_size(), record, store_exchange.cell)
+        _means[:] = [(group, means)]
     return _means[0][1]
 
 
@@ -104,9 +106,9 @@ def to_file(path: str) -> None:
     file = open(path, "a", buffering=1)  # open as long as the process lives
 
     def write(step: int, values: dict[str, float], at: float, averaged: bool) -> None:
-        known = {k: v for k, v in values.items() if math.isfinite(v)}
+        finite = {k: v for k, v in values.items() if math.isfinite(v)}
         strange = {k: str(v) for k, v in values.items() if not math.isfinite(v)}
-        line = msgspec.json.encode(ValuesLine(step, {**known, **strange}, at, averaged)).decode()
+        line = msgspec.json.encode(ValuesLine(step, {**finite, **strange}, at, averaged)).decode()
         try:
             file.write(line + "\n")
         except OSError as error:  # a full disk must not end the training
@@ -120,4 +122,7 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(item() if callable(item) else value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"dt.log: {name} is of type {type(value).__name__}; it must be a number") from error
+        raise BadValue(
+            f"dt.log: {name} is of type {type(value).__name__}, but must be a number.",
+            f"Write for example dt.log(step, {name}=float(…)).",
+        ) from error

@@ -188,7 +188,7 @@ def _agreed(model: Any, switches: dict[str, Any]) -> Iterator[None]:
         store_exchange.stay_away("dt.optimize", members, f"on rank {ranks.rank()}: {error}")
         raise
     try:
-        asked = store_exchange.meet(
+        switches_of = store_exchange.meet(
             "dt.optimize", members, {name: repr(value) for name, value in switches.items()}
         )
     except store_exchange.Absent as absent:
@@ -199,16 +199,16 @@ def _agreed(model: Any, switches: dict[str, Any]) -> Iterator[None]:
             "Call it on all ranks, with the same switches: it changes what the ranks exchange.",
         ) from None
     for name in switches:
-        given: dict[str, list[str]] = {}
-        for number, theirs in (asked or {}).items():
-            given.setdefault(theirs[name], []).append(str(number))
-        if len(given) > 1:
-            told = " and ".join(
+        ranks_of: dict[str, list[str]] = {}
+        for number, theirs in (switches_of or {}).items():
+            ranks_of.setdefault(theirs[name], []).append(str(number))
+        if len(ranks_of) > 1:
+            values = " and ".join(
                 f"{value} on rank{'s' if len(who) > 1 else ''} {', '.join(who)}"
-                for value, who in given.items()
+                for value, who in ranks_of.items()
             )
             raise BadRequest(
-                f"dt.optimize: {name} is {told}: gradients could not be averaged.",
+                f"dt.optimize: {name} is {values}: gradients could not be averaged.",
                 "Call dt.optimize with the same switches on all ranks.",
             )
 
@@ -274,7 +274,10 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
         raise BadRequest(f'dt.optimize: bucket_cap_mb is {cap!r}; it is a number of MB, or "tune".')
     mine = {id(p) for p in model.parameters() if p.requires_grad}
     if not mine:
-        raise BadRequest("dt.optimize: no parameter of the model requires a gradient.")
+        raise BadRequest(
+            "dt.optimize: no parameter of the model requires a gradient.",
+            "Set requires_grad of those that are to be trained.",
+        )
     if not any(id(p) in mine for group in optimizer.param_groups for p in group["params"]):
         raise BadRequest(
             f"dt.optimize: {type(optimizer).__name__} has none of the model's parameters.",

@@ -1,7 +1,7 @@
 """What the rank of this process does when users call `dt.log`, `dt.step`, `dt.guard` and others.
 
-Users call functions of modules, to which no rank can be passed: it sets `hooks`, once, as long as the process
-lives. Elsewhere, and without a monitor, nothing is done.
+Users call module functions, which get no rank as an argument. So the rank sets `hooks` once, for the life of
+the process; outside a rank, and without a monitor, the hooks do nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class RankHooks:
     """Returns the samples in a batch of the model that trained last; 0 if unknown."""
     forget_batch: Callable[[], None] = _nothing
     """Resets that number, until training continues."""
+    held: Callable[[bool], None] = _nothing
+    """Gets whether the debugger holds a rank of the world from now on."""
     resting: Callable[[], AbstractContextManager[None]] = nullcontext
     """Makes the context in which the monitor ignores training steps."""
 

@@ -13,33 +13,29 @@ _said: set[str] = set()
 
 def grouped() -> bool:
     """Whether this process is in a process group of several ranks."""
+    group = _group()
+    return group is not None and bool(group.get_world_size() > 1)
+
+
+def _group() -> Any:
+    """Return `torch.distributed` if this process is in its process group; None without one."""
     if of_other_framework():
-        return False
+        return None
     import torch.distributed as dist
 
-    return bool(dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
+    return dist if dist.is_available() and dist.is_initialized() else None
 
 
 def rank() -> int:
     """Number of this rank: in the process group, else from the launcher's environment; 0 without one."""
-    if of_other_framework():
-        return int(os.environ.get("RANK") or 0)
-    import torch.distributed as dist
-
-    if dist.is_available() and dist.is_initialized():
-        return int(dist.get_rank())
-    return int(os.environ.get("RANK") or 0)
+    group = _group()
+    return int(group.get_rank() if group is not None else os.environ.get("RANK") or 0)
 
 
 def world_size() -> int:
     """Number of ranks: of the process group, else from the launcher's environment; 1 without one."""
-    if of_other_framework():
-        return int(os.environ.get("WORLD_SIZE") or 1)
-    import torch.distributed as dist
-
-    if dist.is_available() and dist.is_initialized():
-        return int(dist.get_world_size())
-    return int(os.environ.get("WORLD_SIZE") or 1)
+    group = _group()
+    return int(group.get_world_size() if group is not None else os.environ.get("WORLD_SIZE") or 1)
 
 
 def local_rank() -> int:

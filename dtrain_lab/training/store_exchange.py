@@ -89,11 +89,11 @@ def meet(topic: str, members: Sequence[int], brought: Any) -> dict[int, Any] | N
     except BaseException:
         store.set(keys[me], json.dumps({_LEFT: f"rank {me} has waited for the others and given up"}))
         raise
-    found = {rank: json.loads(store.get(name)) for rank, name in keys.items()}
-    gone = {rank: each[_LEFT] for rank, each in found.items() if _LEFT in each}
+    by_rank = {rank: json.loads(store.get(name)) for rank, name in keys.items()}
+    gone = {rank: each[_LEFT] for rank, each in by_rank.items() if _LEFT in each}
     if gone:
         raise Absent(list(gone), list(gone.values()))
-    return {rank: each["brought"] for rank, each in found.items()}
+    return {rank: each["brought"] for rank, each in by_rank.items()}
 
 
 def stay_away(topic: str, members: Sequence[int], reason: str) -> None:
@@ -117,14 +117,14 @@ def _place(topic: str, members: Sequence[int]) -> tuple[Any, str]:
 
 
 def _wait(topic: str, store: Any, keys: dict[int, str]) -> None:
-    began, told = time.monotonic(), False
+    began, reported = time.monotonic(), False
     while not store.check(list(keys.values())):
         waited = time.monotonic() - began
         if waited > TOLD_S or waited > PATIENCE_S:
             absent = Absent([rank for rank, name in keys.items() if not store.check([name])], [])
             if waited > PATIENCE_S and absent.ranks:
                 raise absent
-            if not told and absent.ranks:
-                told = True
+            if not reported and absent.ranks:
+                reported = True
                 print(f"dtrain-lab: {topic}: this rank waits for {absent.names}.", file=sys.stderr)
         time.sleep(POLL_S if waited < 1 else SELDOM_S)

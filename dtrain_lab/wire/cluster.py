@@ -114,14 +114,27 @@ class Lost(Struct, frozen=True):
     cell_kind: CellKind = "cell"
 
 
+class WithoutLost(Struct, frozen=True):
+    """How a cluster can go on without its lost ranks: numbered from 0 without gaps, and with whole nodes.
+
+    `size`: its new number of ranks. `replaced`: those of `lost` whose numbers stay in use; they get new
+    processes with the variables of the first ranks of `ending`, living ranks that end.
+    """
+
+    size: int
+    lost: tuple[int, ...]
+    replaced: tuple[int, ...]
+    ending: tuple[int, ...]
+
+
 class Cluster(Struct, frozen=True):
     """A cluster with everything that a client shows of it. Times are in seconds since 1970.
 
     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
     `has_run`: a cell has ended on its ranks.
     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
-    `summary_if_ignored`: the summary where the user ignores the verdict that `summary` tells; None if it
-    tells none.
+    `summary_if_ignored`: the summary for a user who ignores the verdict that `summary` reports; None if it
+    reports none.
     """
 
     id: str
@@ -149,3 +162,5 @@ class Cluster(Struct, frozen=True):
     usual_start_s: float | None = None
     has_run: bool = False
     summary_if_ignored: Summary | None = None
+    without_lost: WithoutLost | None = None
+    """None if no rank is lost, or no whole node would be left."""

@@ -30,11 +30,11 @@ class InternalFailure(Struct, frozen=True):
 
 def merged(*groups: tuple[InternalFailure, ...]) -> tuple[InternalFailure, ...]:
     """Combine the troubles of several processes: one entry per name, the latest first."""
-    found: dict[str, InternalFailure] = {}
+    by_name: dict[str, InternalFailure] = {}
     for failure in (t for group in groups for t in group):
-        known = found.get(failure.name)
-        if known is not None:
-            latest = max(known, failure, key=lambda t: t.at)
-            failure = replace(latest, times=known.times + failure.times)
-        found[failure.name] = failure
-    return tuple(sorted(found.values(), key=lambda t: -t.at))
+        earlier = by_name.get(failure.name)
+        if earlier is not None:
+            latest = max(earlier, failure, key=lambda t: t.at)
+            failure = replace(latest, times=earlier.times + failure.times)
+        by_name[failure.name] = failure
+    return tuple(sorted(by_name.values(), key=lambda t: -t.at))

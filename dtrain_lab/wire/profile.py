@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
+
+Allocation = Annotated[
+    str,
+    Meta(pattern=r"^(new|current|\d+([_+]\d+)?)$", description='"new", "current" or the number of a job'),
+]
 
 
 class Environment(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +48,10 @@ class Ssh(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Slurm(Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of a request to Slurm."""
+    """Options of a request to Slurm.
+
+    `allocation`: the one that clusters run in: a new one, that of this process, or that of a job.
+    """
 
     partition: str | None = None
     account: str | None = None
@@ -53,7 +61,7 @@ class Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     memory_per_cpu: str | None = None
     time: str | None = None
     launcher: SlurmLauncher | None = None
-    allocation: str | None = None
+    allocation: Allocation | None = None
     options: tuple[str, ...] = ()
 
 

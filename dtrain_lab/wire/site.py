@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.loop_failures import InternalFailure
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
+from dtrain_lab.wire.node_check import ProfileCheck
 from dtrain_lab.wire.summary import Summary
 
 
@@ -41,6 +43,8 @@ class LiveFrame(Struct, frozen=True):
     """Running and recently ended jobs, newest first; ended ones without their ranks."""
     ended: dict[str, Summary] = {}
     """The last state of clusters that ended lately, by id: its values say who has stopped one, and when."""
+    untold: tuple[Cluster, ...] = ()
+    """Clusters that ended by themselves while no page was open; in the first frame of a connection only."""
 
 
 class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,6 +92,37 @@ class Error(Struct, frozen=True):
     message: str
     hint: str
     details: dict[str, Any]
+
+
+WorkState = Literal["running", "done", "failed"]
+"""State of work that a request has begun."""
+
+
+class Measurement(Struct, frozen=True):
+    """A diagnosis, or a trial of advice, that a request to this server has begun.
+
+    `advice`: id of the advice that is tried. The result is `diagnosis` or `tried`; `error` says why there is
+    none.
+    """
+
+    id: str
+    kind: Literal["diagnosis", "advice_trial"]
+    state: WorkState
+    began_at: float
+    advice: str | None = None
+    diagnosis: Diagnosis | None = None
+    tried: Tried | None = None
+    error: Error | None = None
+
+
+class CheckedProfile(Struct, frozen=True):
+    """The check of a profile's nodes that a request to this server has begun last."""
+
+    id: str
+    state: WorkState
+    began_at: float
+    check: ProfileCheck | None = None
+    error: Error | None = None
 
 
 class SignIn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -113,7 +113,7 @@ class Trial(Struct, frozen=True):
 
 
 class TrialRecord(Trial, frozen=True):
-    """A trial as the driver keeps it. `ran_s` is not kept: `runs` tell it.
+    """A trial as the driver keeps it. `ran_s` is not kept: it follows from `runs`.
 
     `rungs`: the values that stop bad trials early. `handed`: its job is handed over, or about to be, and has
     not ended. `seen`: its job is known to exist. `ending`: why its job is being ended. `runs`: its jobs that
@@ -131,9 +131,9 @@ class SweepRecord(Struct, frozen=True):
     """The source of truth of a sweep: `sweep.json` in its folder. Only its driver writes it.
 
     `file`: copy of the notebook that all trials run. `total`: how many trials there will be. `first_rung`:
-    step of the first rung, known once a trial has succeeded. `heard`: number of the last wish that was
-    obeyed. `retry_at`: when to try again what a host has refused, in seconds since 1970. `python`:
-    interpreter of the driver. `host`, `system`: where it is driven.
+    step of the first rung, known once a trial has succeeded. `heard`: number of the last client's request
+    that was carried out. `retry_at`: when to try again what a host has refused, in seconds since 1970.
+    `python`: interpreter of the driver. `host`, `system`: where it is driven.
     """
 
     id: str
@@ -163,7 +163,7 @@ class SweepRecord(Struct, frozen=True):
 class UnreadableSweep(Struct, frozen=True):
     """A sweep whose record can't be read: another version wrote it, or it is damaged.
 
-    `name`: empty if the record does not tell it. `message`, `hint`: why, and what to do.
+    `name`: empty if the record has none. `message`, `hint`: why, and what to do.
     """
 
     id: str

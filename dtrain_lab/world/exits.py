@@ -74,7 +74,8 @@ def stop_asked(state: State, event: on.StopAsked) -> Moved:
     for rank in busy:
         state = state.member(rank, cell=None)
     living = tuple(m.rank for m in state.members if m.pid is not None)
-    state = replace(state, phase="stopping", forming=False, ending=event.ending)
+    reason = ("ended", event.why, "") if event.why else state.reason
+    state = replace(state, phase="stopping", forming=False, ending=event.ending, reason=reason)
     if not living:
         return replace(state, phase="stopped"), [*failed, do.EndWorld()]
     # only idle ranks on the link can process a request to exit; the others are killed

@@ -94,8 +94,8 @@ def give_up(state: State, interrupt: int) -> Moved:
     deaf = [m.rank for m in state.members if m.deaf or _runs_on(m, interrupt)]
     verb = "does" if len(deaf) == 1 else "do"
     message = f"{rank_names.sentence_name(deaf)} {verb} not answer the interrupt."
-    one = len(deaf) == 1
-    wait = "Wait until it does, or replace it" if one else "Wait until they do, or replace them"
+    single = len(deaf) == 1
+    wait = "Wait until it does, or replace it" if single else "Wait until they do, or replace them"
     hint = f"{wait}: %distributed restart {rank_names.compact(deaf)}"
     for rank in deaf:
         state = state.member(rank, deaf=True)

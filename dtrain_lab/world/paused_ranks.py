@@ -26,14 +26,17 @@ def stop_error(paused: Mapping[int, str]) -> StopError | None:
     return StopError(text, tuple(r for r in sorted(paused) if paused[r] == text)) if text else None
 
 
-def paused_sentence(paused: Mapping[int, str], waiting: Mapping[int, str]) -> str:
-    """Describe which ranks are paused, at which error, and which ranks wait for them.
+def paused_sentence(paused: Mapping[int, str], waiting: Mapping[int, str], at: str = "") -> str:
+    """Describe which ranks are paused, where, at which error, and which ranks wait for them.
 
     Args:
         paused: rank that the debugger has paused → the error that it has stopped at, if any.
         waiting: other ranks that wait in a collective → name of the collective.
+        at: name of the line that all of the paused ranks have stopped at; empty without one.
     """
     text = f"Paused on {rank_names.count(len(paused))}"
+    if at:
+        text += f" at {at}"
     error = stop_error(paused)
     if error is None:
         text += "."

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from dtrain_lab.errors import BadSize
+from dtrain_lab.wire.cluster import WithoutLost
 
 
 class ShrinkPlan(Struct, frozen=True):
@@ -39,3 +40,32 @@ def without(lost: Collection[int], size: int, per_node: int) -> ShrinkPlan:
     holes = [rank for rank in sorted(lost) if rank < stay]
     spare = [rank for rank in range(stay, size) if rank not in lost]
     return ShrinkPlan(stay, tuple(zip(holes, spare, strict=False)))
+
+
+def per_node(size: int, nodes: int) -> int:
+    """Return how many ranks have to go together.
+
+    Args:
+        size: world size.
+        nodes: number of its nodes.
+    """
+    return size // nodes if nodes > 1 else 1
+
+
+def offered(lost: Collection[int], size: int, nodes: int) -> WithoutLost | None:
+    """Tell what a smaller world without the lost ranks would cost; None if there are none, or no such world.
+
+    Args:
+        lost: lost ranks.
+        size: world size.
+        nodes: number of its nodes.
+    """
+    if not lost:
+        return None
+    try:
+        stay = without(lost, size, per_node(size, nodes)).size
+    except BadSize:
+        return None
+    gone = tuple(sorted(lost))
+    ending = tuple(rank for rank in range(stay, size) if rank not in lost)
+    return WithoutLost(stay, gone, tuple(rank for rank in gone if rank < stay), ending)

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.verdicts.pace import headline
-from dtrain_lab.text import cluster_endings, rank_names
+from dtrain_lab.text import cluster_endings, places, rank_names
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import CellKind
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.stacks import Where
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.exits import how_it_ended
 from dtrain_lab.world.paused_ranks import paused_sentence, stop_error
@@ -40,6 +41,7 @@ def summarize(
     *,
     preloading: bool = False,
     paused: Mapping[int, str] | None = None,
+    at: Where | None = None,
     waiting: Mapping[int, str] | None = None,
 ) -> Summary:
     """Summarize a world in one sentence.
@@ -51,11 +53,12 @@ def summarize(
         running: cells that run now.
         preloading: whether the fork server is still importing torch.
         paused: rank that the debugger has paused → the error that it has stopped at, if any.
+        at: the line that all paused ranks have stopped at; None without one.
         waiting: other ranks that wait in a collective → name of the collective.
     """
     size = state.size
     if paused and state.phase == "ready":
-        return _paused(paused, waiting or {}, size)
+        return _paused(paused, waiting or {}, size, places.place(at))
     match state.phase:
         case "pending":
             return _say("pending", "Waiting to start.")
@@ -88,7 +91,7 @@ def summarize(
 def if_ignored(
     summary: Summary, state: State, metrics: Metrics, running: Sequence[RunningCell]
 ) -> Summary | None:
-    """Return the sentence where the user ignores the verdict that it tells; None if it tells none.
+    """Return the summary for a user who ignores the verdict that it reports; None if it reports none.
 
     Args:
         summary: summary of the world.
@@ -99,7 +102,7 @@ def if_ignored(
     others = tuple(v for v in metrics.verdicts if v.code != summary.code)
     if len(others) == len(metrics.verdicts):
         return None
-    if not running and not others:  # ranks run what is no cell, such as a view's calls
+    if not running and not others:  # ranks run something other than a cell, such as a view's calls
         size = state.size
         return _say("at_work", f"{rank_names.count(size)} {'works' if size == 1 else 'work'}.", total=size)
     return _ready(state, replace(metrics, verdicts=others), running)
@@ -122,14 +125,15 @@ def soon(summary: Summary, limit_at: float | None, now: float) -> Summary:
 def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Summary:
     size = state.size
     if state.reason is not None and state.reason[0] == "deaf":
-        return _say("deaf", state.reason[1])
+        deaf = state.deaf
+        return _say("deaf", state.reason[1], ranks=rank_names.compact(deaf), count=len(deaf))
     failing = _failing(state)
     if failing is not None:
         return failing
-    asked = [m.rank for m in state.members if m.cell is not None and m.interrupted]
-    if asked:
-        text = f"Interrupting {rank_names.count(len(asked))}; variables are kept."
-        return _say("interrupting", text, count=len(asked))
+    interrupted_ranks = [m.rank for m in state.members if m.cell is not None and m.interrupted]
+    if interrupted_ranks:
+        text = f"Interrupting {rank_names.count(len(interrupted_ranks))}; variables are kept."
+        return _say("interrupting", text, count=len(interrupted_ranks))
     verdicts: list[Verdict] = [v for v in metrics.verdicts if v.headline]
     bad = [v for v in verdicts if v.kind != "slow"]
     if bad:
@@ -172,10 +176,12 @@ def _failing(state: State) -> Summary | None:
     return _say("failing", text, **values)
 
 
-def _paused(paused: Mapping[int, str], waiting: Mapping[int, str], size: int) -> Summary:
+def _paused(paused: Mapping[int, str], waiting: Mapping[int, str], size: int, at: str) -> Summary:
     error = stop_error(paused)
     summary = {"error": error.text, "raised": rank_names.compact(error.ranks)} if error else {}
-    text, ranks = paused_sentence(paused, waiting), rank_names.compact(paused)
+    if at:
+        summary["at"] = at
+    text, ranks = paused_sentence(paused, waiting, at), rank_names.compact(paused)
     return _say("paused", text, ranks=ranks, count=len(paused), total=size, **summary)
 
 
@@ -223,10 +229,10 @@ def interrupted(before: Cluster, ranks: str) -> str:
         before: The cluster before the interrupt.
         ranks: The set of ranks, as the user gave it; empty for all.
     """
-    asked = rank_sets.asked(ranks or None, before.world.size)
-    if any(r.state in RUNNING for r in before.ranks if asked is None or r.rank in asked):
+    chosen = rank_sets.asked(ranks or None, before.world.size)
+    if any(r.state in RUNNING for r in before.ranks if chosen is None or r.rank in chosen):
         return f"{before.name}: interrupted; variables are kept."
-    of = f" on {rank_names.name(asked)}" if asked is not None else ""
+    of = f" on {rank_names.name(chosen)}" if chosen is not None else ""
     return f"{before.name} runs no cell{of}: nothing was interrupted."
 
 

@@ -34,6 +34,8 @@ def step(state: State, event: Event) -> Moved:
         replaced process) changes nothing.
     """
     if state.phase in ("stopped", "failed"):
+        if isinstance(event, on.Launched) and not state.members:
+            return _given_ranks(state, event), []  # it has failed before it had any
         return state, []
     rank = getattr(event, "rank", None)
     if rank is not None and rank >= state.size > 0:
@@ -43,9 +45,12 @@ def step(state: State, event: Event) -> Moved:
 
 
 def _launched(state: State, event: on.Launched) -> Moved:
+    return _fork_when_ready(replace(_given_ranks(state, event), phase="starting"))
+
+
+def _given_ranks(state: State, event: on.Launched) -> State:
     members = Members(Member(rank) for rank in range(event.size))
-    state = replace(state, phase="starting", members=members, nodes=event.nodes)
-    return _fork_when_ready(state)
+    return replace(state, members=members, nodes=event.nodes)
 
 
 def _node_ready(state: State, event: on.NodeReady) -> Moved:

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Advice } from '../tokens';
 import { formatCount, formatShare } from '../metrics/format';
+import { knownShare } from '../metrics/share';
 
 /**
  * Advice in the user's language, as the head words it in English; that text if its id is unknown. A test compares
@@ -21,14 +22,19 @@ export function words(
       return {
         change:
           number('before') > 1
-            ? trans.__(
+            ? trans._n(
+                'Accumulate %1 batch instead of %2',
                 'Accumulate %1 batches instead of %2',
                 number('every'),
                 number('before')
               )
-            : trans.__('Accumulate %1 batches', number('every')),
+            : trans._n(
+                'Accumulate %1 batch',
+                'Accumulate %1 batches',
+                number('every')
+              ),
         cost: trans.__(
-          '%1; scale the learning rate by %2 (linear) or %3 (square root).',
+          '%1: multiply the learning rate by %2 (linear scaling) or by %3 (square-root scaling).',
           size,
           number('times'),
           String(advice.values?.root)
@@ -65,7 +71,7 @@ export function words(
               number('workers')
             ),
         cost: trans.__(
-          'Each process needs a core while it reads, and memory for 2 batches.'
+          'Each process needs memory for 2 batches, and a core while it computes, but not while it waits for a disk or a network.'
         )
       };
     case 'own_code':
@@ -75,7 +81,7 @@ export function words(
           formatShare(number('share'))
         ),
         cost: trans.__(
-          'It is neither the model, nor averaging, nor the loader: look for logging, sleeps, files, and metrics computed at each step.'
+          'This is code outside of the model, the averaging of gradients and the data loader: look for logging, sleeps, files, and metrics computed at each step.'
         )
       };
     case 'slow_loader':
@@ -102,7 +108,7 @@ export function words(
         change: trans.__('More ranks will not help: training is input-bound'),
         cost: trans.__(
           'Each rank waits for data %1 of a step. Make reading faster first.',
-          formatShare(number('share'))
+          knownShare(number('share'), number('error'), trans)
         )
       };
     default:

@@ -43,10 +43,10 @@ export function adviceTitle(
   { gain, gain_error, tried }: Advice,
   trans: TranslationBundle
 ): string {
-  const said = tried
+  const gainText = tried
     ? fasterWhenTried(tried, trans)
     : faster(gain, gain_error, trans);
-  return said ? trans.__('%1: %2', change, said) : change;
+  return gainText ? trans.__('%1: %2', change, gainText) : change;
 }
 
 /** How much faster a change is predicted to be, as precisely as it is known; empty for no gain. */
@@ -72,11 +72,11 @@ function faster(gain: number, error: number, trans: TranslationBundle): string {
 
 /** How much faster a change was when it was tried, and with how many ranks, if there are as many no more. */
 function fasterWhenTried(tried: Tried, trans: TranslationBundle): string {
-  const said = whenTried(tried, trans);
+  const gain = whenTried(tried, trans);
   const { other_ranks: ranks } = tried;
   return ranks === null
-    ? said
-    : trans._n('%2 with %1 rank', '%2 with %1 ranks', ranks, said);
+    ? gain
+    : trans._n('%2 with %1 rank', '%2 with %1 ranks', ranks, gain);
 }
 
 /** How much faster a change was when it was tried, as precisely as it was measured. */

@@ -200,7 +200,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Measure what advice gains. */
+        /** Measure what advice gains; 202 if that takes long. */
         post: {
             parameters: {
                 query?: never;
@@ -223,6 +223,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Tried"];
+                    };
+                };
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Measurement"];
                     };
                 };
                 /** @description An error. */
@@ -300,7 +309,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What takes a step's time. */
+        /** What takes a step's time; 202 if measuring takes long. */
         post: {
             parameters: {
                 query?: never;
@@ -319,6 +328,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Diagnosis"];
+                    };
+                };
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Measurement"];
                     };
                 };
                 /** @description An error. */
@@ -487,6 +505,55 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clusters/{identity}/measurements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Diagnosis and trials of advice that were begun last; with `wait=1`, an end is waited for. */
+        get: {
+            parameters: {
+                query?: {
+                    wait?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Measurement"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1005,7 +1072,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A piece of its log. */
+        /** A piece of its log; with `wait=1`, the next line is waited for. */
         get: {
             parameters: {
                 query?: {
@@ -1013,6 +1080,7 @@ export interface paths {
                     offset?: string;
                     ranks?: string;
                     search?: string;
+                    wait?: string;
                 };
                 header?: never;
                 path: {
@@ -1380,7 +1448,38 @@ export interface paths {
             };
         };
         put?: never;
-        post?: never;
+        /** The same; its notebook's present path is recorded. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KernelUse"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -1568,9 +1667,42 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** The check that was begun last; with `wait=1`, its end is waited for. */
+        get: {
+            parameters: {
+                query?: {
+                    wait?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CheckedProfile"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         put?: never;
-        /** Ask every node of it. */
+        /** Ask every node of it; 202 if that takes long. */
         post: {
             parameters: {
                 query?: never;
@@ -1588,7 +1720,16 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": Record<string, never>;
+                        "application/json": components["schemas"]["ProfileCheck"];
+                    };
+                };
+                /** @description Begun. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CheckedProfile"];
                     };
                 };
                 /** @description An error. */
@@ -1631,7 +1772,9 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": Record<string, never>;
+                        "application/json": {
+                            [key: string]: Record<string, never> | string;
+                        };
                     };
                 };
                 /** @description An error. */
@@ -2247,8 +2390,8 @@ export interface components {
          * @description Ranks with the same value.
          *
          *     `outlier`: more ranks have another value, or this one is NaN; False if each rank has its own value.
-         *     `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
-         *     only known for tensors.
+         *     `text`: the value, or the error if `error` is set; `exact`: the value in full, if its text has fewer
+         *     digits. `norm` and `nans` (number of NaNs) are only known for tensors.
          */
         AcrossGroup: {
             /** @default null */
@@ -2257,6 +2400,10 @@ export interface components {
             dtype: string | null;
             /** @default false */
             error: boolean;
+            /** @default  */
+            exact: string;
+            /** @default false */
+            lacks: boolean;
             /** @default null */
             max_abs: number | null;
             /** @default 0 */
@@ -2335,6 +2482,16 @@ export interface components {
                 [key: string]: unknown;
             };
             text: string;
+        };
+        /**
+         * Between
+         * @description A measured speed, with the two nodes and the interface of the first node.
+         */
+        Between: {
+            first: string;
+            interface: string;
+            second: string;
+            speed: components["schemas"]["Speed"];
         };
         /**
          * Budget
@@ -2441,6 +2598,40 @@ export interface components {
             without_s: number;
         };
         /**
+         * CheckedNode
+         * @description A node of a checked profile. Versions of other frameworks than the profile's are None.
+         */
+        CheckedNode: {
+            cpus: number;
+            driver: string;
+            dtrain_lab: string;
+            files: number;
+            gpus: number;
+            interfaces: string;
+            memory_gib: number;
+            mindspore: string | null;
+            node: string;
+            processes: number;
+            python: string;
+            shm_gib: number;
+            tensorflow: string | null;
+            torch: string;
+        };
+        /**
+         * CheckedProfile
+         * @description The check of a profile's nodes that a request to this server has begun last.
+         */
+        CheckedProfile: {
+            began_at: number;
+            /** @default null */
+            check: components["schemas"]["ProfileCheck"] | null;
+            /** @default null */
+            error: components["schemas"]["Error"] | null;
+            id: string;
+            /** @enum {unknown} */
+            state: "done" | "failed" | "running";
+        };
+        /**
          * Choice
          * @description A partition that a job could run in.
          *
@@ -2461,8 +2652,8 @@ export interface components {
          *     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
          *     `has_run`: a cell has ended on its ranks.
          *     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
-         *     `summary_if_ignored`: the summary where the user ignores the verdict that `summary` tells; None if it
-         *     tells none.
+         *     `summary_if_ignored`: the summary for a user who ignores the verdict that `summary` reports; None if it
+         *     reports none.
          */
         Cluster: {
             created_at: number;
@@ -2498,6 +2689,8 @@ export interface components {
             troubles: components["schemas"]["InternalFailure"][];
             /** @default null */
             usual_start_s: number | null;
+            /** @default null */
+            without_lost: components["schemas"]["WithoutLost"] | null;
             world: components["schemas"]["World"];
         };
         /**
@@ -2661,6 +2854,16 @@ export interface components {
             severity: "note" | "problem" | "warning";
             /** @default null */
             value: string | null;
+        };
+        /**
+         * Fitting
+         * @description What a request may ask for so that each rank has a device.
+         */
+        Fitting: {
+            cpus_per_rank: number;
+            memory_gib_per_rank: number;
+            nodes: number;
+            ranks_per_node: number;
         };
         /**
          * Frame
@@ -2840,7 +3043,7 @@ export interface components {
             /** @default [] */
             advice: components["schemas"]["Advice"][];
             /**
-             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @description waiting for something other than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
              * @default null
              */
             asleep_s: number | null;
@@ -3165,11 +3368,16 @@ export interface components {
         };
         /**
          * Last
-         * @description The last metrics of a training loop that no longer runs: the metrics of its headline, without parts.
+         * @description The last metrics of a training loop that no longer runs: its headline, and the parts of its step.
          */
         Last: {
             /** @default 1 */
             accumulated: number;
+            /**
+             * @description waiting for something other than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @default null
+             */
+            asleep_s: number | null;
             /** @default  */
             comm_bound: string;
             /**
@@ -3182,6 +3390,16 @@ export interface components {
              * @default null
              */
             comm_overhead_error: number | null;
+            /**
+             * @description from the forward pass to the end of backward, without the collectives in it
+             * @default null
+             */
+            compute_s: number | null;
+            /**
+             * @description training waited for its data loader
+             * @default null
+             */
+            data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
             /** @default null */
@@ -3196,6 +3414,11 @@ export interface components {
              * @default null
              */
             link_share: number | null;
+            /**
+             * @description `optimizer.step()`, without the collectives in it
+             * @default null
+             */
+            optimizer_s: number | null;
             /** @default null */
             rank_batch: number | null;
             /**
@@ -3213,6 +3436,16 @@ export interface components {
              * @default null
              */
             tokens_per_s: number | null;
+            /**
+             * @description communication that computation did not hide, measured on the rank that waited least
+             * @default null
+             */
+            transfer_s: number | null;
+            /**
+             * @description additional time on the other ranks, which waited for a slower rank
+             * @default null
+             */
+            wait_s: number | null;
         };
         /**
          * Listed
@@ -3245,6 +3478,8 @@ export interface components {
             jobs: components["schemas"]["Job"][];
             seq: number;
             type: string;
+            /** @default [] */
+            untold: components["schemas"]["Cluster"][];
         };
         /**
          * Log
@@ -3255,6 +3490,19 @@ export interface components {
             error: boolean;
             rank: number;
             text: string;
+            time: number;
+        };
+        /**
+         * LogBars
+         * @description Progress bars of a rank, one below another: what it overwrites; `error`: on stderr, as tqdm's.
+         *
+         *     Without `rows`, it has none any more.
+         */
+        LogBars: {
+            /** @default false */
+            error: boolean;
+            rank: number;
+            rows: string[];
             time: number;
         };
         /**
@@ -3272,9 +3520,12 @@ export interface components {
          * LogPiece
          * @description A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
          *
-         *     `start`: it begins with the log's first line.
+         *     `start`: it begins with the log's first line. `bars`: the latest progress bars of each rank and stream for
+         *     which the piece has any.
          */
         LogPiece: {
+            /** @default [] */
+            bars: components["schemas"]["LogBars"][];
             /** @default false */
             end: boolean;
             /** @default null */
@@ -3313,6 +3564,29 @@ export interface components {
             why: string;
         };
         /**
+         * Measurement
+         * @description A diagnosis, or a trial of advice, that a request to this server has begun.
+         *
+         *     `advice`: id of the advice that is tried. The result is `diagnosis` or `tried`; `error` says why there is
+         *     none.
+         */
+        Measurement: {
+            /** @default null */
+            advice: string | null;
+            began_at: number;
+            /** @default null */
+            diagnosis: components["schemas"]["Diagnosis"] | null;
+            /** @default null */
+            error: components["schemas"]["Error"] | null;
+            id: string;
+            /** @enum {unknown} */
+            kind: "advice_trial" | "diagnosis";
+            /** @enum {unknown} */
+            state: "done" | "failed" | "running";
+            /** @default null */
+            tried: components["schemas"]["Tried"] | null;
+        };
+        /**
          * Metrics
          * @description Metrics of all ranks; the step is that of the median rank, parts of it are means over the ranks.
          *
@@ -3339,7 +3613,7 @@ export interface components {
             /** @default [] */
             advice: components["schemas"]["Advice"][];
             /**
-             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @description waiting for something other than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
              * @default null
              */
             asleep_s: number | null;
@@ -3569,7 +3843,7 @@ export interface components {
          */
         Point: {
             /**
-             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @description waiting for something other than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
              * @default null
              */
             asleep_s: number | null;
@@ -3743,6 +4017,29 @@ export interface components {
             workdir: string | null;
         };
         /**
+         * ProfileCheck
+         * @description What the nodes of a profile said when they were checked; no world was started.
+         *
+         *     `ranks`: number of ranks that the profile starts. `network`: the speed between two of the nodes, if it was
+         *     measured. `findings`: what may cause trouble, and `room`: how many ranks fit, as sentences that a page can
+         *     translate; `warnings` and `capacity` are the same in English.
+         */
+        ProfileCheck: {
+            ask: components["schemas"]["Fitting"];
+            backend: string;
+            capacity: string;
+            collectives: string;
+            findings: components["schemas"]["Summary"][];
+            /** @enum {unknown} */
+            framework: "mindspore" | "tensorflow" | "torch";
+            name: string;
+            network: components["schemas"]["Between"] | null;
+            nodes: components["schemas"]["CheckedNode"][];
+            ranks: number;
+            room: components["schemas"]["Summary"][];
+            warnings: string[];
+        };
+        /**
          * ProfileText
          * @description A profile as the text of its file.
          */
@@ -3755,7 +4052,7 @@ export interface components {
          */
         Rank: {
             /**
-             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @description waiting for something other than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
              * @default null
              */
             asleep_s: number | null;
@@ -4052,6 +4349,8 @@ export interface components {
         /**
          * Slurm
          * @description Options of a request to Slurm.
+         *
+         *     `allocation`: the one that clusters run in: a new one, that of this process, or that of a job.
          */
         Slurm: {
             /** @default null */
@@ -4083,6 +4382,14 @@ export interface components {
             file: string;
             function: string;
             line: number;
+        };
+        /**
+         * Speed
+         * @description Speed of one TCP connection between two nodes: round trip of a small message, and throughput.
+         */
+        Speed: {
+            bytes_per_s: number;
+            round_trip_s: number;
         };
         /**
          * Ssh
@@ -4407,7 +4714,7 @@ export interface components {
          * UnreadableSweep
          * @description A sweep whose record can't be read: another version wrote it, or it is damaged.
          *
-         *     `name`: empty if the record does not tell it. `message`, `hint`: why, and what to do.
+         *     `name`: empty if the record has none. `message`, `hint`: why, and what to do.
          */
         UnreadableSweep: {
             directory: string;
@@ -4527,6 +4834,19 @@ export interface components {
             line: number | null;
             /** @default null */
             notebook: string | null;
+        };
+        /**
+         * WithoutLost
+         * @description How a cluster can go on without its lost ranks: numbered from 0 without gaps, and with whole nodes.
+         *
+         *     `size`: its new number of ranks. `replaced`: those of `lost` whose numbers stay in use; they get new
+         *     processes with the variables of the first ranks of `ending`, living ranks that end.
+         */
+        WithoutLost: {
+            ending: number[];
+            lost: number[];
+            replaced: number[];
+            size: number;
         };
         /**
          * World

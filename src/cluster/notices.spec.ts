@@ -6,8 +6,9 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { makeCluster, makeFrame, makeVerdict } from '../testing/clusters';
 import { makeLiveState } from '../testing/liveState';
 import { CellRecord, Cluster } from '../tokens';
+import { KernelRecords } from '../locations/kernelRecords';
 import { announceCells, announceLimit, announceProblems } from './notices';
-import { Preferences } from './model/preferences';
+import { Preferences } from '../preferences/preferences';
 import { ClusterRequests } from './model/requests';
 
 afterEach(() => {
@@ -76,6 +77,22 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
   expect(look(stuck('c'))).toBe(0);
 });
 
+it('forgets what was told of a cluster that is gone', () => {
+  const told = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const warned = vi.spyOn(Notification, 'warning').mockReturnValue('');
+  const model = makeLiveState();
+  announceProblems(model, new Preferences(), trans, () => false);
+  announceLimit(model, trans);
+  const now = Date.now() / 1000;
+  const near = { ...stuck('a'), limit_at: now + 100, ends_at: now + 100 };
+  for (const clusters of [[near], [near], [], [near]]) {
+    model.receive(makeFrame(clusters));
+    model.changed.emit();
+  }
+  expect(told).toHaveBeenCalledTimes(2);
+  expect(warned).toHaveBeenCalledTimes(2);
+});
+
 it('asks whether the cell is in view that a lost rank has ended', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
   const model = makeLiveState();
@@ -117,20 +134,28 @@ it('tells a loss among idle ranks, although the cell that ended before it is in 
   expect(told).toHaveBeenCalledTimes(1);
 });
 
-it("tells no end of one's own look at where a cell failed", async () => {
+it('tells no end of a diagnosis, a trial, or a look at where a cell failed: they are no cells', async () => {
   const told = vi.spyOn(Notification, 'success').mockReturnValue('');
   const model = makeLiveState();
   const preferences = new Preferences();
-  preferences.configure({ notifyCellsAfter: 0 });
+  preferences.set({ notifyCellsAfter: 0 });
   const actions = new ClusterRequests(
     ServerConnection.makeSettings(),
+    trans,
     () => undefined
   );
   const cells = vi.spyOn(actions, 'cells');
-  announceCells(model, preferences, actions, trans, () => false);
-  for (const kind of ['post_mortem', 'diagnosis'] as const) {
+  const records = new KernelRecords();
+  const parts = { model, preferences, actions, records, trans };
+  announceCells(parts, () => false);
+  for (const kind of [
+    'post_mortem',
+    'diagnosis',
+    'advice_trial',
+    'cell'
+  ] as const) {
     const run = {
-      cell: 'diagnose',
+      cell: '[7]',
       notebook: null,
       ranks: [0],
       started_at: 1,
@@ -144,7 +169,7 @@ it("tells no end of one's own look at where a cell failed", async () => {
     await new Promise(resolve => setTimeout(resolve));
   }
   expect(told.mock.calls.map(([text]) => text)).toEqual([
-    'local-2 diagnosis has ended after 1\u00a0min 15\u00a0s.'
+    'local-2 [7] has ended after 1\u00a0min 15\u00a0s.'
   ]);
 });
 
@@ -153,9 +178,10 @@ it("tells the end of one's own interrupt without an alarm", async () => {
   const calm = vi.spyOn(Notification, 'info').mockReturnValue('');
   const model = makeLiveState();
   const preferences = new Preferences();
-  preferences.configure({ notifyCellsAfter: 0 });
+  preferences.set({ notifyCellsAfter: 0 });
   const actions = new ClusterRequests(
     ServerConnection.makeSettings(),
+    trans,
     () => undefined
   );
   const record = (interrupted: boolean): CellRecord =>
@@ -167,7 +193,9 @@ it("tells the end of one's own interrupt without an alarm", async () => {
       result: { sentence: 'Ranks 0–1 were interrupted.', interrupted }
     }) as unknown as CellRecord;
   const cells = vi.spyOn(actions, 'cells');
-  announceCells(model, preferences, actions, trans, () => false);
+  const records = new KernelRecords();
+  const parts = { model, preferences, actions, records, trans };
+  announceCells(parts, () => false);
   const end = async (interrupted: boolean): Promise<void> => {
     cells.mockResolvedValue([record(interrupted)]);
     const running = [
@@ -191,4 +219,55 @@ it("tells the end of one's own interrupt without an alarm", async () => {
   expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([0, 1]);
   await end(false);
   expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([1, 1]);
+});
+
+it('forgets the cells of a cluster that is gone', async () => {
+  const model = makeLiveState();
+  const preferences = new Preferences();
+  preferences.set({ notifyCellsAfter: 0 });
+  const actions = new ClusterRequests(
+    ServerConnection.makeSettings(),
+    trans,
+    () => undefined
+  );
+  const cells = vi.spyOn(actions, 'cells').mockResolvedValue([]);
+  const records = new KernelRecords();
+  announceCells({ model, preferences, actions, records, trans }, () => false);
+  const runs = makeCluster({
+    running: [
+      {
+        cell: '[3]',
+        notebook: '/x',
+        ranks: [0],
+        started_at: 1,
+        cell_id: null,
+        detached: false,
+        kind: 'cell'
+      }
+    ]
+  });
+  // one of its id that has stopped and is started again has none of the cells from before
+  for (const clusters of [[runs], [], [makeCluster()]]) {
+    model.receive(makeFrame(clusters));
+  }
+  expect(cells).not.toHaveBeenCalled();
+});
+
+it('asks who tells of a problem by the notebooks of its cells', () => {
+  vi.spyOn(Notification, 'error').mockReturnValue('');
+  const model = makeLiveState();
+  const asked: (readonly string[])[] = [];
+  const one = (notebooks: readonly string[]): void =>
+    void asked.push(notebooks);
+  announceProblems(model, new Preferences(), trans, () => false, one);
+  const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
+  const running = [
+    { ...cell, cell_id: null, detached: false, kind: 'cell' as const }
+  ];
+  model.receive(
+    makeFrame([{ ...stuck('a'), running, notebooks: ['/x', '/y'] }])
+  );
+  model.receive(makeFrame([{ ...stuck('b', 1), id: 'c2', notebooks: ['/y'] }]));
+  expect(asked).toEqual([['/x'], ['/y']]);
+  expect(Notification.error).not.toHaveBeenCalled();
 });

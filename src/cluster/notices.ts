@@ -1,9 +1,13 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { notebookName } from '../locations/kernelPath';
-import { cellName } from '../locations/texts';
-import { Cluster, IClusterActions, ILiveState, IPreferences } from '../tokens';
+import {
+  Cluster,
+  IClusterActions,
+  IKernelRecords,
+  ILiveState,
+  IPreferences
+} from '../tokens';
 import { formatSpan } from '../metrics/format';
 import { needsAttention, sentence } from '../verdicts/sentence';
 import { alarmOf } from '../verdicts/verdict';
@@ -12,44 +16,89 @@ import { alarmOf } from '../verdicts/verdict';
 function episodeOf(cluster: Cluster): string {
   const alarm = alarmOf(cluster.metrics);
   const what = alarm?.id ?? cluster.summary.code;
-  return `${cluster.id}:${what}:${cluster.world.generation}`;
+  return `${what}:${cluster.world.generation}`;
+}
+
+/** Tells something about notebooks, by their paths for their kernels, unless another window does. */
+export type Tell = (notebooks: readonly string[], tell: () => void) => void;
+
+const tellHere: Tell = (_, tell) => tell();
+
+/** What was announced of each cluster, until the cluster is gone. */
+class Announced {
+  /** Whether this was not announced yet; from then on, it was. */
+  isNew(cluster: string, what: string): boolean {
+    const known = this._of.get(cluster) ?? new Set<string>();
+    this._of.set(cluster, known);
+    return !known.has(what) && !!known.add(what);
+  }
+
+  /** Forget clusters that are gone. */
+  prune(clusters: readonly Cluster[]): void {
+    forgetGone(this._of, clusters);
+  }
+
+  private _of = new Map<string, Set<string>>();
+}
+
+/** Remove clusters that are gone from a map of them, by id. */
+function forgetGone(
+  of: Map<string, unknown>,
+  clusters: readonly Cluster[]
+): void {
+  const present = new Set(clusters.map(c => c.id));
+  [...of.keys()].filter(id => !present.has(id)).forEach(id => of.delete(id));
 }
 
 /**
  * Notifies of stuck and lost ranks and of failed starts, once each, unless the user sees it.
  *
  * @param inView - whether a cluster's problem is visible at present, in its card or its cell.
+ * @param tellOnce - where the notebooks of its cells are open in another window, that one tells.
  */
 export function announceProblems(
   model: ILiveState,
   preferences: IPreferences,
   trans: TranslationBundle,
-  inView: (cluster: Cluster) => boolean
+  inView: (cluster: Cluster) => boolean,
+  tellOnce: Tell = tellHere
 ): void {
-  const announced = new Set<string>();
+  const announced = new Announced();
   /** Id of a cluster → the cells that its problem ended: a lost rank does, and their bars say so. */
   const ran = new Map<string, Cluster['running']>();
   model.changed.connect(() => {
+    announced.prune(model.clusters);
+    forgetGone(ran, model.clusters);
     for (const cluster of model.clusters) {
       if (cluster.running.length) {
         ran.set(cluster.id, cluster.running);
       } else if (!needsAttention(cluster)) {
         ran.delete(cluster.id); // they ended by themselves
       }
-      const key = episodeOf(cluster);
       const wanted = preferences.values.notifyTrouble;
-      if (wanted && needsAttention(cluster) && !announced.has(key)) {
-        announced.add(key);
+      if (
+        wanted &&
+        needsAttention(cluster) &&
+        announced.isNew(cluster.id, episodeOf(cluster))
+      ) {
         const running = ran.get(cluster.id) ?? [];
         if (inView({ ...cluster, running })) {
           continue;
         }
-        Notification.error(`${cluster.name}: ${sentence(cluster, trans)}`, {
-          autoClose: 8000
-        });
+        const text = trans.__('%1: %2', cluster.name, sentence(cluster, trans));
+        tellOnce(
+          notebooksOf({ ...cluster, running }),
+          () => void Notification.error(text, { autoClose: 8000 })
+        );
       }
     }
   });
+}
+
+/** Notebooks whose cells a cluster runs; without a cell, all that use it. */
+function notebooksOf({ running, notebooks }: Cluster): readonly string[] {
+  const own = running.flatMap(({ notebook }) => notebook ?? []);
+  return own.length ? own : notebooks;
 }
 
 /** Seconds before the scheduler's limit at which the user is notified. */
@@ -60,16 +109,18 @@ export function announceLimit(
   model: ILiveState,
   trans: TranslationBundle
 ): void {
-  const announced = new Set<string>();
+  const announced = new Announced();
   model.changed.connect(() => {
+    announced.prune(model.clusters);
     for (const { id, name, limit_at } of model.clusters) {
       const left = limit_at === null ? Infinity : limit_at - Date.now() / 1000;
       const before = BEFORE_LIMIT.find(seconds => left > 0 && left <= seconds);
-      const key = `${id}:${limit_at}:${before}`;
-      if (before === undefined || announced.has(key)) {
+      if (
+        before === undefined ||
+        !announced.isNew(id, `${limit_at}:${before}`)
+      ) {
         continue;
       }
-      announced.add(key);
       Notification.warning(
         trans.__(
           '%1: its allocation ends in %2. Save what you need.',
@@ -82,76 +133,78 @@ export function announceLimit(
   });
 }
 
+/** What notices of the ends of cells need. */
+export interface ICellNoticeParts {
+  model: ILiveState;
+  preferences: IPreferences;
+  actions: IClusterActions;
+  records: Pick<IKernelRecords, 'notebookName'>;
+  trans: TranslationBundle;
+  /** Where a cell's notebook is open in another window, that one tells. */
+  tellOnce?: Tell;
+}
+
 /**
  * Notifies of the end of a long cell, unless the user sees its notebook.
  *
  * @param inView whether a notebook is visible at present, by its path on its kernel's machine.
  */
 export function announceCells(
-  model: ILiveState,
-  preferences: IPreferences,
-  actions: IClusterActions,
-  trans: TranslationBundle,
+  parts: ICellNoticeParts,
   inView: (path: string) => boolean
 ): void {
-  const running = new Map<string, { cluster: Cluster; startedAt: number }>();
+  const { model, preferences } = parts;
+  /** Id of a cluster → when the cells started that ran on it at the last look. */
+  const ran = new Map<string, Set<number>>();
   model.changed.connect(() => {
+    forgetGone(ran, model.clusters);
     for (const cluster of model.clusters) {
-      const present = new Set(cluster.running.map(c => `${c.started_at}`));
-      for (const [key, known] of running) {
-        if (known.cluster.id !== cluster.id || present.has(key)) {
+      const present = new Set(cluster.running.map(c => c.started_at));
+      for (const startedAt of ran.get(cluster.id) ?? []) {
+        if (present.has(startedAt)) {
           continue;
         }
-        running.delete(key);
         const { notifyCells, notifyCellsAfter } = preferences.values;
-        const lasted = Date.now() / 1000 - known.startedAt;
+        const lasted = Date.now() / 1000 - startedAt;
         if (notifyCells && lasted >= notifyCellsAfter) {
-          tell(actions, cluster, known.startedAt, trans, inView).catch(() => {
+          tell(cluster, startedAt, parts, inView).catch(() => {
             // its cluster or the server is gone: how the cell ended is unknown
           });
         }
       }
-      for (const cell of cluster.running) {
-        // a look at where a cell failed ends when its user continues the ranks
-        if (cell.kind !== 'post_mortem') {
-          running.set(`${cell.started_at}`, {
-            cluster,
-            startedAt: cell.started_at
-          });
-        }
-      }
+      // diagnoses, trials and looks at where a cell failed are no cells, and their user waits for what they find
+      const cells = cluster.running.filter(c => c.kind === 'cell');
+      ran.set(cluster.id, new Set(cells.map(c => c.started_at)));
     }
   });
 }
 
 async function tell(
-  actions: IClusterActions,
   cluster: Cluster,
   startedAt: number,
-  trans: TranslationBundle,
+  { actions, records, trans, tellOnce = tellHere }: ICellNoticeParts,
   inView: (path: string) => boolean
 ): Promise<void> {
-  const records = await actions.cells(cluster.id);
-  const record = records.find(r => r.started_at === startedAt);
+  const cells = await actions.cells(cluster.id);
+  const record = cells.find(r => r.started_at === startedAt);
   const { result } = record ?? {};
   if (!record || !result || (record.notebook && inView(record.notebook))) {
     return;
   }
   const { notebook } = record;
-  const name = notebook ? notebookName(notebook) : cluster.name;
-  const what =
-    record.kind === 'cell'
-      ? record.cell
-      : cellName(record.cell, trans, record.kind);
-  const place = trans.__('%1 %2', name, what);
-  if (result.interrupted) {
-    Notification.info(`${place}: ${result.sentence}`, { autoClose: 8000 });
-  } else if (result.sentence) {
-    Notification.error(`${place}: ${result.sentence}`, { autoClose: 8000 });
-  } else {
-    const time = formatSpan(result.elapsed_s);
-    Notification.success(trans.__('%1 has ended after %2.', place, time), {
-      autoClose: 8000
-    });
-  }
+  const name = notebook ? records.notebookName(notebook) : cluster.name;
+  const place = trans.__('%1 %2', name, record.cell);
+  tellOnce(notebook ? [notebook] : [], () => {
+    const ended = trans.__('%1: %2', place, result.sentence);
+    if (result.interrupted) {
+      Notification.info(ended, { autoClose: 8000 });
+    } else if (result.sentence) {
+      Notification.error(ended, { autoClose: 8000 });
+    } else {
+      const time = formatSpan(result.elapsed_s);
+      Notification.success(trans.__('%1 has ended after %2.', place, time), {
+        autoClose: 8000
+      });
+    }
+  });
 }

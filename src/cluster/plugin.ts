@@ -3,6 +3,7 @@ import {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { IStateDB } from '@jupyterlab/statedb';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import {
   IAdviceState,
@@ -13,21 +14,12 @@ import {
   ISite
 } from '../tokens';
 import { AdviceState } from './model/adviceState';
+import { EndedStore } from './model/endedRuns';
 import { storage } from './model/ignoredVerdicts';
 import { LiveState } from './model/liveState';
-import { Preferences } from './model/preferences';
 import { ClusterRequests } from './model/requests';
 import { Selection } from './model/selection';
 import { ServerSite } from './model/site';
-
-/** The user's settings. */
-export const preferencesPlugin: JupyterFrontEndPlugin<IPreferences> = {
-  id: 'dtrain-lab:preferences',
-  description: "Provides the user's settings to all views.",
-  autoStart: true,
-  provides: IPreferences,
-  activate: (): IPreferences => new Preferences()
-};
 
 /** The server's machine and profiles. */
 export const sitePlugin: JupyterFrontEndPlugin<ISite> = {
@@ -52,7 +44,9 @@ export const clustersPlugin: JupyterFrontEndPlugin<ILiveState> = {
     site: ISite
   ): ILiveState => {
     const { serverSettings } = app.serviceManager;
-    return new LiveState(serverSettings, preferences, site, storage());
+    const model = new LiveState(serverSettings, preferences, site, storage());
+    model.start();
+    return model;
   }
 };
 
@@ -63,8 +57,11 @@ export const selectionPlugin: JupyterFrontEndPlugin<ISelection> = {
   autoStart: true,
   requires: [ILiveState],
   provides: ISelection,
-  activate: (_: JupyterFrontEnd, clusters: ILiveState): ISelection =>
-    new Selection(clusters)
+  activate: (app: JupyterFrontEnd, clusters: ILiveState): ISelection =>
+    new Selection(
+      clusters,
+      new EndedStore(storage(), app.serviceManager.serverSettings.baseUrl)
+    )
 };
 
 /** Advice that the user has dismissed or applied. */
@@ -89,24 +86,29 @@ export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
   description: 'Provides what can be done with clusters.',
   autoStart: true,
   requires: [ILiveState, ISelection],
+  optional: [ITranslator],
   provides: IClusterActions,
   activate: (
     app: JupyterFrontEnd,
     clusters: ILiveState,
-    selection: ISelection
-  ): IClusterActions =>
-    new ClusterRequests(app.serviceManager.serverSettings, cluster => {
+    selection: ISelection,
+    translator: ITranslator | null
+  ): IClusterActions => {
+    const { serverSettings } = app.serviceManager;
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    return new ClusterRequests(serverSettings, trans, cluster => {
       clusters.add(cluster);
       selection.begin(cluster.id);
-    })
+    });
+  }
 };
 
 /** Keeps advice dismissed after a reload. */
 async function remember(advice: AdviceState, state: IStateDB): Promise<void> {
   const key = 'dtrain-lab:dismissed';
-  const known = await state.fetch(key);
-  if (Array.isArray(known)) {
-    advice.restoreDismissed(known.map(String));
+  const dismissed = await state.fetch(key);
+  if (Array.isArray(dismissed)) {
+    advice.restoreDismissed(dismissed.map(String));
   }
   let saved = String(advice.dismissed);
   advice.changed.connect(() => {

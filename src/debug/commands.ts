@@ -1,9 +1,13 @@
 import { InputDialog } from '@jupyterlab/apputils';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
+import { DEBUGGER_SIDEBAR } from '../jupyterlab/markup';
 import { onceAtATime } from '../request/once';
 import { DebugModel } from './model/model';
 import { untilPaused } from './model/waitForRanks';
+import { whyNoneContinues, whyNoRanks } from './model/whyNoRanks';
 import { IDebugParts, switchOnFor } from './startDebugger';
 
 /** Commands for ranks in the debugger, which the palette offers. */
@@ -32,6 +36,17 @@ function failsWith(
   };
 }
 
+/** When a command is enabled; while it is not, its caption is the reason. */
+function offered(
+  whyNot: (args: ReadonlyPartialJSONObject) => string | null,
+  caption: string
+): Pick<CommandRegistry.ICommandOptions, 'caption' | 'isEnabled'> {
+  return {
+    caption: args => whyNot(args) ?? caption,
+    isEnabled: args => whyNot(args) === null
+  };
+}
+
 /** Whether a rank is paused. */
 function isAnyPaused(model: DebugModel): boolean {
   return !!model.view?.ranks.some(r => r.phase === 'paused');
@@ -44,8 +59,10 @@ function addLookCommand(parts: IDebugParts): void {
   const once = onceAtATime();
   app.commands.addCommand(CommandIDs.debugRank, {
     label: trans.__('Look at a Rank in the Debugger'),
-    caption: trans.__('Show the stack and the variables of this rank'),
-    isEnabled: args => !!model.view?.on || !!args.id,
+    ...offered(
+      args => (args.id ? null : whyNoRanks(model, trans)),
+      trans.__('Show the stack and the variables of this rank')
+    ),
     execute: args =>
       once(JSON.stringify(args), async () => {
         const cluster = clusters.clusters.find(c => c.id === args.id);
@@ -68,7 +85,7 @@ function addLookCommand(parts: IDebugParts): void {
         if (rank === null || rank === undefined) {
           return false;
         }
-        app.shell.activateById('jp-debugger-sidebar');
+        app.shell.activateById(DEBUGGER_SIDEBAR);
         try {
           if (args.pause) {
             await model.send('dtrain/pause', { ranks: [rank] });
@@ -122,8 +139,10 @@ function addContinueCommand(parts: IDebugParts): void {
   const failed = failsWith(onError);
   app.commands.addCommand(CommandIDs.continueRanks, {
     label: trans.__('Continue on All Ranks'),
-    caption: trans.__('Resume all ranks that the debugger has stopped'),
-    isEnabled: args => !!model.view?.on || !!args.id,
+    ...offered(
+      args => (args.id ? null : whyNoneContinues(model, trans)),
+      trans.__('Resume all ranks that the debugger has stopped')
+    ),
     execute: async args => {
       const cluster = clusters.clusters.find(c => c.id === args.id);
       if (
@@ -152,10 +171,12 @@ function addLockstepCommand(parts: IDebugParts): void {
   const { app, model, trans, onError } = parts;
   app.commands.addCommand(CommandIDs.toggleLockstep, {
     label: trans.__('Step All Ranks Together'),
-    caption: trans.__('Off: a step moves only the rank that you look at'),
+    ...offered(
+      () => whyNoRanks(model, trans),
+      trans.__('Off: a step moves only the rank that you look at')
+    ),
     isToggleable: true,
     isToggled: () => model.view?.mode === 'all',
-    isEnabled: () => !!model.view?.on,
     execute: async () => {
       const mode = model.view?.mode === 'all' ? 'this' : 'all';
       await model.send('dtrain/mode', { mode }).catch(onError);
@@ -169,8 +190,10 @@ function addCompareCommand(parts: IDebugParts): void {
   const { app, debug, model, trans, onError } = parts;
   app.commands.addCommand(CommandIDs.compareVariable, {
     label: trans.__('Compare Across Ranks'),
-    caption: trans.__('Compare a value across all ranks, side by side'),
-    isEnabled: args => !!model.view?.on || !!args.id,
+    ...offered(
+      args => (args.id ? null : whyNoRanks(model, trans)),
+      trans.__('Compare a value across all ranks, side by side')
+    ),
     execute: async args => {
       if (args.id) {
         // for a failed cell: show its frames, and then compare the variables there
@@ -181,7 +204,7 @@ function addCompareCommand(parts: IDebugParts): void {
         }
       }
       if (isAnyPaused(model) && !args.expression && !args.selected) {
-        app.shell.activateById('jp-debugger-sidebar');
+        app.shell.activateById(DEBUGGER_SIDEBAR);
         await model.compareVariables().catch(onError);
         return;
       }

@@ -2,6 +2,8 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { Signal } from '@lumino/signaling';
 import { expect, it } from 'vitest';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
+import { DebuggerSession } from '../jupyterlab/debuggerSession';
 import { Conditions } from './conditions';
 
 const OLD = '/tmp/ipykernel_1/7.py';
@@ -34,7 +36,14 @@ function made(hashed = false) {
       updated.push(lines);
     }
   };
-  const conditions = new Conditions(debug as unknown as IDebugger, () => texts);
+  const service = debug as unknown as IDebugger;
+  const ignore = (): void => undefined;
+  const conditions = new Conditions(
+    service,
+    new DebuggerService(service, ignore),
+    new DebuggerSession(service, ignore),
+    () => texts
+  );
   const told = (...points: object[]): void =>
     message.emit({ event: 'dtrain/state', body: { on: true, points } });
   /** The breakpoint that a kernel receives for line 5. */

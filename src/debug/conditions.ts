@@ -1,5 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
+import { DebuggerSession } from '../jupyterlab/debuggerSession';
 import { ask } from './model/kernelRequest';
 import { movedLine, sharedLines } from './model/movedLines';
 import { DebugView, SetBreakpoint } from './model/model';
@@ -16,10 +18,7 @@ interface IGiven {
 type Session = Pick<IDebugger.ISession, 'sendRequest' | 'connection'>;
 
 /** The part of JupyterLab's service that is used. */
-type Service = Pick<
-  IDebugger,
-  'eventMessage' | 'sessionChanged' | 'updateBreakpoints' | 'getCodeId'
-> & {
+type Service = Pick<IDebugger, 'eventMessage' | 'getCodeId'> & {
   readonly session: Session | null;
   readonly model: {
     readonly breakpoints: Pick<IDebugger.Model.IBreakpoints, 'getBreakpoints'>;
@@ -36,18 +35,22 @@ type Service = Pick<
  */
 export class Conditions {
   /**
+   * @param service - around its changes of breakpoints, their conditions are kept.
+   * @param requests - conditions are added to those that set breakpoints.
    * @param _cells - texts of all code cells that are open.
    */
   constructor(
     private _debug: Service,
+    { updates }: Pick<DebuggerService, 'updates'>,
+    requests: DebuggerSession,
     private _cells: () => readonly string[] = () => []
   ) {
     _debug.eventMessage.connect(this._heard, this);
-    _debug.sessionChanged.connect(this._extend, this);
-    this._extend();
-    const update = _debug.updateBreakpoints.bind(_debug);
+    requests.around((send, command, args) =>
+      send(command, command === 'setBreakpoints' ? this._extend(args) : args)
+    );
     // only called when the user sets or removes breakpoints
-    _debug.updateBreakpoints = async (code, points, path) => {
+    updates.add('conditions', async (update, code, points, path) => {
       const to = path || _debug.getCodeId(code);
       const lines = points.map(point => point.line);
       this._forgetRemoved(to, lines);
@@ -56,7 +59,7 @@ export class Conditions {
         await this._clear(from).catch(() => undefined); // the session hasn't started, or has ended
       }
       await update(code, points, path);
-    };
+    });
   }
 
   /** A breakpoint with what it asks, as it was last reported; null if it asks nothing. */
@@ -170,28 +173,22 @@ export class Conditions {
     }
   }
 
-  /** Add conditions to the requests that set breakpoints. */
-  private _extend(): void {
-    const { session } = this._debug;
-    if (!session) {
-      return;
+  /** Arguments of a request that sets breakpoints, with their conditions. */
+  private _extend(args: unknown): unknown {
+    const asked = args as Partial<{
+      source: { path?: string };
+      breakpoints: IGiven[];
+    }>;
+    if (!asked.breakpoints) {
+      return args;
     }
-    const send = session.sendRequest.bind(session);
-    session.sendRequest = (async (command, args) => {
-      const asked = args as
-        | Partial<{ source: { path?: string }; breakpoints: IGiven[] }>
-        | undefined;
-      if (command !== 'setBreakpoints' || !asked?.breakpoints) {
-        return send(command, args);
-      }
-      const own = this._own();
-      const path = asked.source?.path ?? '';
-      const breakpoints = asked.breakpoints.map(point => ({
-        ...point,
-        ...own.get(keyOf(path, point.line))
-      }));
-      return send(command, { ...args, breakpoints } as typeof args);
-    }) as Session['sendRequest'];
+    const own = this._own();
+    const path = asked.source?.path ?? '';
+    const breakpoints = asked.breakpoints.map(point => ({
+      ...point,
+      ...own.get(keyOf(path, point.line))
+    }));
+    return { ...asked, breakpoints };
   }
 
   /** Forget the conditions of removed breakpoints: a breakpoint that is set there later has none. */

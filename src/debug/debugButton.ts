@@ -1,6 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
-import { ToolbarButton } from '@jupyterlab/ui-components';
+
+import { pressBug } from '../jupyterlab/debugButton';
 
 /** Whether the kernel is being debugged; after a reload, the page receives this state late. */
 export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
@@ -11,19 +12,8 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
     command: 'debugInfo',
     arguments: {}
   });
-  const answer = (await future?.done)?.content as
-    { body?: { isStarted?: boolean } } | undefined;
+  const answer = (await future?.done)?.content;
   return !!answer?.body?.isStarted;
-}
-
-/** The bug in a notebook's toolbar. */
-export function bugOf(panel: NotebookPanel): ToolbarButton | undefined {
-  return [...panel.toolbar.children()].find(
-    (w): w is ToolbarButton =>
-      w instanceof ToolbarButton &&
-      (w.hasClass('jp-DebuggerBugButton') ||
-        w.node.querySelector('.jp-DebuggerBugButton') !== null)
-  );
 }
 
 /**
@@ -37,8 +27,8 @@ export async function pressDebugButton(
   service: IDebugger,
   queue: { idle(): Promise<void> }
 ): Promise<void> {
-  await (bugOf(panel)?.onClick() as unknown as Promise<void> | undefined);
-  await queue.idle(); // newer versions of JupyterLab return no promise
+  await pressBug(panel);
+  await queue.idle(); // a press is queued, and other kernels may be queried after it
   // as it starts, JupyterLab drops the frames of a rank that has stopped meanwhile: reload them
   await service.restoreState(false);
   const { callstack } = service.model;

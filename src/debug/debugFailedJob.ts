@@ -3,7 +3,6 @@ import { INotebookContent } from '@jupyterlab/nbformat';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { othersText } from '../cluster/model/notebookCluster';
 import { sourcesIn, taggedCell } from '../job/form/notebook';
 import {
   defaultsOf,
@@ -21,25 +20,32 @@ export interface IAnswer {
   cluster: string | null;
 }
 
+/** On which clusters cells of a notebook may run. */
+interface IWhere {
+  /** The notebook's cluster; null if it has none. */
+  own: Cluster | null;
+  /** The cluster that its next cell runs on; null if that cell would start one. */
+  next: Cluster | null;
+  /** That other notebooks use that one, too; empty if none does. */
+  others: string;
+}
+
 /**
  * Ask on which cluster a failed job's cells run, and whether with the job's parameters, which are then set in
  * the notebook. Says so if the notebook was edited since. Doesn't ask what needs no answer.
  *
  * @param copy - the job's copy of the notebook; null if it is not known.
- * @param own - the notebook's cluster; null if it has none.
- * @param next - the cluster that its next cell runs on; null if that cell would start one.
- * @param path - of the notebook, as its kernel has it.
+ * @param where - the clusters on which the notebook's cells may run.
  * @returns null if the user doesn't want to debug now.
  */
 export async function askHow(
   job: Pick<Job, 'name' | 'world' | 'parameters'>,
   panel: NotebookPanel,
   copy: INotebookContent | null,
-  own: Cluster | null,
-  next: Cluster | null,
-  path: string,
+  where: IWhere,
   trans: TranslationBundle
 ): Promise<IAnswer | null> {
+  const { own, next } = where;
   const cell = taggedCell(panel);
   const source = cell?.sharedModel.getSource() ?? '';
   const others = differing(defaultsOf(source), job.parameters);
@@ -63,7 +69,7 @@ export async function askHow(
           'The notebook was edited after the job %1 was submitted: its cells run as they are now.',
           job.name
         ),
-      !own && whereText(job, next, path, trans),
+      !own && whereText(job, where, trans),
       differs && parametersText(others, cell !== null, trans)
     ]
       .filter(Boolean)
@@ -102,8 +108,7 @@ const START = 'start';
 /** On which cluster cells of a notebook without one run. */
 function whereText(
   job: Pick<Job, 'world'>,
-  next: Cluster | null,
-  path: string,
+  { next, others }: IWhere,
   trans: TranslationBundle
 ): string {
   if (!next) {
@@ -111,7 +116,7 @@ function whereText(
       'This notebook has no cluster. Start one to run its cells: where a rank fails, the debugger shows its variables.'
     );
   }
-  const where = trans._n(
+  const there = trans._n(
     'Cells of this notebook would run on %2 (%1 rank; the job had %3).',
     'Cells of this notebook would run on %2 (%1 ranks; the job had %3).',
     next.world.size,
@@ -121,8 +126,7 @@ function whereText(
   const use = trans.__(
     'Use it, or start another: where a rank fails, the debugger shows its variables.'
   );
-  const others = othersText(next, { path, startedAs: path }, trans);
-  return [where, others, use].filter(Boolean).join(' ');
+  return [there, others, use].filter(Boolean).join(' ');
 }
 
 /** With which parameters the job ran, where the notebook has others. */

@@ -3,16 +3,15 @@ import { Dialog, Notification } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookContent } from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
-import { JobRequests } from '../job/model/requests';
+import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster } from '../testing/clusters';
-import { ILiveState } from '../tokens';
+import { IJobs, ILiveState } from '../tokens';
 import { openDialog } from '../ui/dialog';
 import { addDebugJob } from './debugJob';
 import { DebugModel } from './model/model';
@@ -34,24 +33,30 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
     sessionContext: { ready: Promise.resolve(), session: { kernel } }
   };
   const changed = new Signal<object, void>({});
-  const model = { view: null as object | null, changed };
+  const focus = vi.fn(async () => {});
+  const model = { view: null as object | null, changed, focus };
   const opened: string[] = [];
   const told = vi.spyOn(Notification, 'info').mockReturnValue('');
-  const job = { id: 'j', name: 'night', notebook: 'a.ipynb', ended_at: null };
-  addDebugJob({
-    app: {
-      commands,
-      serviceManager: { serverSettings: ServerConnection.makeSettings() },
-      shell: { activateById: (id: string) => opened.push(id) }
-    } as unknown as JupyterFrontEnd,
-    clusters: { jobs: [job] } as unknown as ILiveState,
-    tracker: {} as INotebookTracker,
-    debug: {} as IDebugger,
-    model: model as unknown as DebugModel,
-    queue: { idle: async () => {} },
-    trans: nullTranslator.load('x'),
-    onError: error => expect(error).toBeUndefined()
-  });
+  const metrics = { verdicts: [{ code: 'stuck', alarm: true, ranks: [1] }] };
+  const night = { id: 'j', name: 'night', notebook: 'a.ipynb' };
+  const job = { ...night, ended_at: null, metrics };
+  addDebugJob(
+    {
+      app: {
+        commands,
+        shell: { activateById: (id: string) => opened.push(id) }
+      } as unknown as JupyterFrontEnd,
+      clusters: { jobs: [job] } as unknown as ILiveState,
+      tracker: {} as INotebookTracker,
+      debug: {} as IDebugger,
+      model: model as unknown as DebugModel,
+      queue: { idle: async () => {} },
+      records: new KernelRecords(),
+      trans: nullTranslator.load('x'),
+      onError: error => expect(error).toBeUndefined()
+    },
+    {} as IJobs
+  );
   const command = commands.execute(CommandIDs.debugJob, { id: 'j' });
   await vi.waitFor(() => expect(opened).toHaveLength(1));
   await new Promise(then => window.setTimeout(then));
@@ -62,6 +67,8 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
   expect(told.mock.calls.map(([text]) => text)).toEqual([
     'Breakpoints of this notebook stop night now; Pause stops it where it is.'
   ]);
+  // the rank that others wait for, and not the first one
+  expect(focus).toHaveBeenCalledWith(1);
   told.mockRestore();
 });
 
@@ -82,11 +89,10 @@ async function debugFailed(
   const copy = {
     cells: [{ cell_type: 'code', metadata: {}, source: submitted }]
   } as unknown as INotebookContent;
-  const read = vi
-    .spyOn(JobRequests.prototype, 'executed')
-    .mockImplementation(async () =>
+  const jobs = {
+    executed: async () =>
       submitted === null ? Promise.reject(new Error('none')) : copy
-    );
+  } as unknown as IJobs;
   const tagged = {
     type: 'code',
     getMetadata: () => ['parameters'],
@@ -111,27 +117,29 @@ async function debugFailed(
     const button = options.buttons!.find(each => each.label === label)!;
     return { button, isChecked, value: null };
   });
-  addDebugJob({
-    app: {
-      commands,
-      serviceManager: { serverSettings: ServerConnection.makeSettings() },
-      shell: { activateById: () => undefined }
-    } as unknown as JupyterFrontEnd,
-    clusters: {
-      jobs: [{ ...job, error: null, world, parameters }],
-      clusters: [one]
-    } as unknown as ILiveState,
-    tracker: {} as INotebookTracker,
-    debug: {} as IDebugger,
-    model: { view: { on: true } } as unknown as DebugModel,
-    queue: { idle: async () => {} },
-    trans: nullTranslator.load('x'),
-    onError: error => expect(error).toBeUndefined()
-  });
+  addDebugJob(
+    {
+      app: {
+        commands,
+        shell: { activateById: () => undefined }
+      } as unknown as JupyterFrontEnd,
+      clusters: {
+        jobs: [{ ...job, error: null, world, parameters }],
+        clusters: [one]
+      } as unknown as ILiveState,
+      tracker: {} as INotebookTracker,
+      debug: {} as IDebugger,
+      model: { view: { on: true } } as unknown as DebugModel,
+      queue: { idle: async () => {} },
+      records: new KernelRecords(),
+      trans: nullTranslator.load('x'),
+      onError: error => expect(error).toBeUndefined()
+    },
+    jobs
+  );
   await commands.execute(CommandIDs.debugJob, { id: 'j' });
   const says = told.mock.calls.length;
   told.mockRestore();
-  read.mockRestore();
   return { attached, started, setSource, says };
 }
 

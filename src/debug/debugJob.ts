@@ -1,15 +1,18 @@
 import { Notification } from '@jupyterlab/apputils';
 import { NotebookPanel } from '@jupyterlab/notebook';
 
-import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
-import { currentFile, kernelPath, lastCluster } from '../locations/kernelPath';
-import { openFile } from '../locations/open';
-import { CommandIDs } from '../commands';
-import { JobRequests } from '../job/model/requests';
+import {
+  attachedTo,
+  othersText,
+  usedBy
+} from '../cluster/model/notebookCluster';
+import { goToCell, indexIn, openFile } from '../locations/open';
+import { CommandIDs, isId } from '../commands';
 import { notebookFile } from '../job/model/texts';
-import { goTo } from '../job/form/notebook';
+import { DEBUGGER_SIDEBAR } from '../jupyterlab/markup';
 import { runQuietly } from '../notebook/kernel';
-import { Cluster, Job } from '../tokens';
+import { Cluster, IJobs, Job } from '../tokens';
+import { alarmOf } from '../verdicts/verdict';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { askHow } from './debugFailedJob';
 import { untilOn } from './model/waitForRanks';
@@ -18,23 +21,26 @@ import { IDebugParts } from './startDebugger';
 const TOLD_MS = 12_000;
 
 /** The command that debugs a job: a running job directly, a failed one again in a cluster. */
-export function addDebugJob(parts: IDebugParts): void {
-  const { app, clusters, trans, onError } = parts;
-  const jobs = new JobRequests(app.serviceManager.serverSettings);
+export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
+  const { app, clusters, records, trans, onError } = parts;
   app.commands.addCommand(CommandIDs.debugJob, {
     label: trans.__('Debug a Job'),
     caption: trans.__(
       'Debug a running job from its notebook; one that failed, in a cluster'
     ),
+    isEnabled: args => isId(args.id),
     execute: async args => {
-      const id = String(args.id ?? '');
+      const { id } = args;
+      if (!isId(id)) {
+        return;
+      }
       const known = clusters.jobs.find(j => j.id === id);
       const job = known ?? (await jobs.get(id).catch(onError));
       if (!job) {
         return;
       }
       const panel = await openFile<NotebookPanel>(
-        currentFile(notebookFile(job)),
+        records.currentFile(notebookFile(job)),
         { commands: app.commands, trans },
         'Notebook'
       );
@@ -53,6 +59,7 @@ export function addDebugJob(parts: IDebugParts): void {
     describedBy: {
       args: {
         type: 'object',
+        required: ['id'],
         properties: { id: { type: 'string', description: 'Id of the job' } }
       }
     }
@@ -83,7 +90,11 @@ async function running(
     // a notebook may lack the bug button; JupyterLab's initial globals would replace a rank's variables
     await Promise.all([untilOn(model, trans), pressed]);
   }
-  app.shell.activateById('jp-debugger-sidebar');
+  const stuck = alarmOf(job.metrics)?.ranks ?? [];
+  if (stuck.length && !stuck.includes(model.view?.focus ?? -1)) {
+    await model.focus(stuck[0]);
+  }
+  app.shell.activateById(DEBUGGER_SIDEBAR);
   Notification.info(
     trans.__(
       'Breakpoints of this notebook stop %1 now; Pause stops it where it is.',
@@ -97,22 +108,34 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
-  jobs: Pick<JobRequests, 'executed'>,
-  { app, clusters, debug, model, queue, trans, onError }: IDebugParts
+  jobs: Pick<IJobs, 'executed'>,
+  parts: IDebugParts
 ): Promise<void> {
+  const { app, clusters, debug, model, queue, records, trans, onError } = parts;
   app.shell.activateById(panel.id);
   const at = job.error;
   if (at?.cell) {
-    await goTo(panel, at.cell, at.line ?? 1);
+    const index = indexIn(panel, { cell: at.cell }, true);
+    await goToCell(panel, index, at.line ?? 1);
   }
-  const path = kernelPath(panel);
+  const path = records.kernelPath(panel);
+
   const own = (): Cluster | null =>
-    attachedTo(clusters.clusters, path, lastCluster(panel));
+    attachedTo(clusters.clusters, path, records.lastCluster(panel));
   // else the cluster in its toolbar: the notebook is attached to that only once a cell has run
-  const next = usedBy(clusters.clusters, path, lastCluster(panel));
+  const next = usedBy(clusters.clusters, path, records.lastCluster(panel));
+  const others = next
+    ? othersText(next, { path, startedAs: path }, records, trans)
+    : '';
   // without a copy that can be read, there is nothing to compare the notebook with
   const copy = await jobs.executed(job.id).catch(() => null);
-  const how = await askHow(job, panel, copy, own(), next, path, trans);
+  const how = await askHow(
+    job,
+    panel,
+    copy,
+    { own: own(), next, others },
+    trans
+  );
   if (!how) {
     return;
   }
@@ -133,7 +156,7 @@ async function failed(
   if (!model.view?.on) {
     pressDebugButton(panel, debug, queue).catch(onError);
   }
-  app.shell.activateById('jp-debugger-sidebar');
+  app.shell.activateById(DEBUGGER_SIDEBAR);
   Notification.info(
     // JupyterLab truncates texts of more than 140 characters
     trans.__(

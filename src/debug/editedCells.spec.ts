@@ -1,6 +1,7 @@
 import { Debugger } from '@jupyterlab/debugger';
 import { expect, it } from 'vitest';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
 import { EditedCells, goneSources, linesAfterEdit } from './editedCells';
 
 const TEXT = 'a = 1\nb = 2\nprint(a)';
@@ -26,7 +27,8 @@ function made() {
         points.map(({ line }) => ({ line, verified: true }))
       )
   };
-  const edited = new EditedCells(debug, {
+  const service = new DebuggerService(debug, () => undefined);
+  const edited = new EditedCells(debug, service, {
     cells: () => cells,
     send: (command, args) => {
       const { code, source, breakpoints } = args as {

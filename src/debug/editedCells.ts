@@ -1,5 +1,6 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
 import { movedLine } from './model/movedLines';
 
 /** A code cell of the notebook that is debugged. */
@@ -17,7 +18,7 @@ export interface ISentPoint {
 }
 
 /** The part of JupyterLab's service that is used. */
-type Service = Pick<IDebugger, 'updateBreakpoints' | 'getCodeId'> & {
+type Service = Pick<IDebugger, 'getCodeId'> & {
   readonly model: {
     readonly breakpoints: Pick<
       IDebugger.Model.IBreakpoints,
@@ -51,18 +52,18 @@ export interface IEditedParts {
 export class EditedCells {
   constructor(
     private _debug: Service,
+    { updates }: Pick<DebuggerService, 'updates'>,
     private _parts: IEditedParts
   ) {
     const { breakpoints } = _debug.model;
     breakpoints.changed.connect(this._remember, this);
     breakpoints.restored.connect(this._remember, this);
-    const update = _debug.updateBreakpoints.bind(_debug);
-    _debug.updateBreakpoints = async (...args) => {
+    updates.add('edits', async (update, ...args) => {
       // it reads all breakpoints anew, which would remove the dots of cells whose new text has none yet
       this.send();
       await update(...args);
       this.send();
-    };
+    });
   }
 
   /** Called right before a cell is run. */
@@ -98,8 +99,8 @@ export class EditedCells {
     // before any is set: that draws all gutters anew, from what is known of the new texts
     const moved = cells.flatMap(cell => {
       const before = this._texts.get(cell.key);
-      const known = this._linesOf(cell.text);
-      if (before === undefined || before === cell.text || known.length) {
+      const current = this._linesOf(cell.text);
+      if (before === undefined || before === cell.text || current.length) {
         return [];
       }
       const lines = linesAfterEdit(
@@ -181,12 +182,12 @@ export function linesAfterEdit(
     return [];
   }
   const count = after.split('\n').length;
-  const found =
+  const moved =
     dots() ??
     lines
       .map(line => movedLine(before, after, line))
       .filter(line => line >= 1 && line <= count);
-  return [...new Set(found)].sort((a, b) => a - b);
+  return [...new Set(moved)].sort((a, b) => a - b);
 }
 
 /**

@@ -1,14 +1,12 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { Session } from '@jupyterlab/services';
-import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
 import { ask, Refused } from './model/kernelRequest';
 
-type Event = IDebugger.ISession.Event;
-
 /** The part of JupyterLab's service that is used. */
-type Service = Pick<IDebugger, 'pauseOnExceptions' | 'eventMessage'> & {
+interface IService {
   readonly session: Pick<
     IDebugger.ISession,
     | 'connection'
@@ -17,7 +15,7 @@ type Service = Pick<IDebugger, 'pauseOnExceptions' | 'eventMessage'> & {
     | 'start'
     | 'sendRequest'
   > | null;
-};
+}
 
 /**
  * Restores "Pause on exceptions" after a reload of the page.
@@ -32,14 +30,14 @@ export class ExceptionFilters {
    *   makes JupyterLab open it.
    */
   constructor(
-    private _debug: Service,
+    private _debug: IService,
+    private _service: Pick<DebuggerService, 'exceptions' | 'announceStart'>,
     private _sidebar: Pick<Widget, 'isVisible' | 'node'>
   ) {
-    const set = _debug.pauseOnExceptions.bind(_debug);
-    _debug.pauseOnExceptions = async filters => {
+    _service.exceptions.add('kept', async (set, filters) => {
       const kept = await this._kept();
       await set(filters.length ? filters : (kept ?? []));
-    };
+    });
   }
 
   /** What the user had chosen in this kernel; null if it has been asked before, or has no ranks' debugger. */
@@ -67,25 +65,16 @@ export class ExceptionFilters {
 
   private _build(): void {
     if (this._sidebar.isVisible) {
-      this._tell();
+      this._service.announceStart();
       return;
     }
     const seen = new IntersectionObserver(entries => {
       if (entries.some(entry => entry.isIntersecting)) {
         seen.disconnect();
-        this._tell();
+        this._service.announceStart();
       }
     });
     seen.observe(this._sidebar.node);
-  }
-
-  /** As the kernel does at the start of the debugger. */
-  private _tell(): void {
-    const { eventMessage } = this._debug;
-    if (eventMessage instanceof Signal) {
-      const event = { type: 'event', event: 'initialized', seq: 0 };
-      eventMessage.emit(event as unknown as Event);
-    }
   }
 
   private _asked = new WeakSet<Session.ISessionConnection>();

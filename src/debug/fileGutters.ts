@@ -2,8 +2,7 @@ import { Debugger, IDebugger } from '@jupyterlab/debugger';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
 
 import { DebugModel } from './model/model';
-
-type FileWidget = NonNullable<IEditorTracker['currentWidget']>;
+import { FileWidget, pathOf } from './marks/openFiles';
 
 /** The gutter of a file, and for what it was made. */
 interface IGutter {
@@ -76,15 +75,10 @@ export class FileGutters {
 
   /** A file's path on its machine; empty where it gets no gutter. */
   private _pathOf(widget: FileWidget): string {
-    const { context, isDisposed } = widget;
-    const root = this._root().replace(/\/+$/, '');
-    const python = /\.py$/.test(context.localPath);
     // its own kernel is debugged: JupyterLab has made a gutter
     const own = widget.node.dataset.jpDebugger === 'true';
     const { view } = this._model;
-    return root && python && context.isReady && view?.on && !own && !isDisposed
-      ? `${root}/${context.localPath}`
-      : '';
+    return view?.on && !own ? pathOf(widget, this._root()) : '';
   }
 
   private _gutters = new Map<FileWidget, IGutter>();

@@ -6,9 +6,10 @@ import {
 } from '@jupyterlab/notebook';
 import { KernelMessage } from '@jupyterlab/services';
 
+import { dotsIn } from '../jupyterlab/breakpointGutter';
+import { DebuggerService } from '../jupyterlab/debuggerService';
 import { Conditions } from './conditions';
 import { EditedCells, IEditedCell } from './editedCells';
-import { dotsIn } from './gutterDots';
 import { KernelEnd } from './model/kernelEnd';
 import { DebugModel } from './model/model';
 
@@ -21,6 +22,7 @@ type Request = KernelMessage.IDebugRequestMsg['content'];
  */
 export function followEdits(
   debug: IDebugger,
+  service: Pick<DebuggerService, 'updates'>,
   tracker: INotebookTracker,
   model: Pick<DebugModel, 'view'>,
   conditions: Pick<Conditions, 'asking'>
@@ -37,9 +39,9 @@ export function followEdits(
       .map(cell => ({
         key: cell.model,
         text: cell.model.sharedModel.getSource(),
-        dots: () => dotsIn(cell.node.querySelector('.cm-editor'))
+        dots: () => dotsIn(cell.node)
       }));
-  const edited = new EditedCells(debug, {
+  const edited = new EditedCells(debug, service, {
     cells,
     // at once, unlike the session: it must be on its way before the cell is
     send: (command, args) => {

@@ -1,14 +1,20 @@
 import { RangeSet } from '@codemirror/state';
 import { EditorView, gutter } from '@codemirror/view';
+import { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { holdClicks } from './heldClicks';
+import { SessionQueue } from './sessionQueue';
 
 const HEIGHT = 14;
 let view: EditorView;
 /** Lines whose clicks have reached JupyterLab's debugger. */
 let clicked: number[];
 let queue: { busy: boolean; idle: () => Promise<void> };
+let held: IDisposable;
+/** Kernels are queried, or not any more. */
+let turn: (busy: boolean) => void;
 let end: () => void;
 
 /** An editor with a gutter as JupyterLab's debugger makes it, below 100 px of something else. */
@@ -53,15 +59,22 @@ function click(line: number): boolean {
 function hold(busy: boolean): void {
   const ended = new Promise<void>(resolve => {
     end = () => {
-      queue.busy = false;
+      turn(false);
       resolve();
     };
   });
-  queue = { busy, idle: () => ended };
-  holdClicks(queue);
+  const its = { busy, idle: () => ended } as unknown as SessionQueue;
+  const busyChanged = new Signal<SessionQueue, void>(its);
+  queue = Object.assign(its, { busyChanged });
+  turn = now => {
+    queue.busy = now;
+    busyChanged.emit();
+  };
+  held = holdClicks(its);
 }
 
 afterEach(() => {
+  held.dispose();
   view.destroy();
   vi.restoreAllMocks();
 });
@@ -96,4 +109,23 @@ it('lets a click go whose line, or whose debugger, is gone', async () => {
   await queue.idle();
   await Promise.resolve();
   expect(clicked).toEqual([]);
+});
+
+it('listens to clicks only while a kernel is asked', () => {
+  edit('a = 1\nb = 2\nc = 3');
+  const add = vi.spyOn(document, 'addEventListener');
+  const remove = vi.spyOn(document, 'removeEventListener');
+  hold(false);
+  expect(add).not.toHaveBeenCalled();
+  turn(true);
+  click(2);
+  expect([add.mock.calls.length, clicked]).toEqual([1, []]);
+  turn(false);
+  click(2);
+  expect(clicked).toEqual([2]);
+  turn(true);
+  held.dispose();
+  click(1);
+  expect(clicked).toEqual([2, 1]);
+  expect(remove.mock.calls.at(-1)).toEqual(add.mock.calls.at(-1));
 });

@@ -2,6 +2,7 @@ import { Debugger, IDebugger } from '@jupyterlab/debugger';
 import { Session } from '@jupyterlab/services';
 import { expect, it } from 'vitest';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
 import { NotebookBreakpoints } from './notebookBreakpoints';
 
 /** Two notebooks with the same cell; each kernel has a folder and breakpoints of its own. */
@@ -45,7 +46,8 @@ function made() {
       );
     }
   };
-  new NotebookBreakpoints(debug as unknown as IDebugger);
+  const its = debug as unknown as IDebugger;
+  new NotebookBreakpoints(its, new DebuggerService(its, () => undefined));
   const shown = (): string[] =>
     [...model.breakpoints.breakpoints].flatMap(([path, points]) =>
       points.map(({ line }) => `${path}:${line}`)

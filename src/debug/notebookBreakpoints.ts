@@ -1,11 +1,13 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { Session } from '@jupyterlab/services';
 
+import { DebuggerService } from '../jupyterlab/debuggerService';
+
 type Connection = Session.ISessionConnection;
 type Points = Map<string, IDebugger.IBreakpoint[]>;
 
 /** The part of JupyterLab's service that is used. */
-type Service = Pick<IDebugger, 'restoreState'> & {
+interface IService {
   readonly config: Pick<
     IDebugger.IConfig,
     'getTmpFileParams' | 'setTmpFileParams'
@@ -17,7 +19,7 @@ type Service = Pick<IDebugger, 'restoreState'> & {
       'breakpoints' | 'restoreBreakpoints'
     >;
   };
-};
+}
 
 /** What JupyterLab's model has of a notebook that its session has left. */
 interface ILeft {
@@ -35,12 +37,14 @@ interface ILeft {
  * those that the model had of that notebook.
  */
 export class NotebookBreakpoints {
-  constructor(private _debug: Service) {
-    const restore = _debug.restoreState.bind(_debug);
-    _debug.restoreState = (...args) => {
+  constructor(
+    private _debug: IService,
+    { restores }: Pick<DebuggerService, 'restores'>
+  ) {
+    restores.add('notebook', (restore, ...args) => {
       this._exchange(_debug.session?.connection ?? null);
       return restore(...args);
-    };
+    });
   }
 
   private _exchange(connection: Connection | null): void {

@@ -7,15 +7,23 @@ import {
   IDebugger,
   IDebuggerDisplayRegistry,
   IDebuggerHandler,
-  IDebuggerSidebar
+  IDebuggerSidebar,
+  IDebuggerSources
 } from '@jupyterlab/debugger';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { DisposableSet } from '@lumino/disposable';
 
-import { serverRoot } from '../locations/kernelPath';
-import { ILiveState } from '../tokens';
+import { BugPresses } from '../jupyterlab/debugButton';
+import { queriesOf } from '../jupyterlab/debuggerHandler';
+import { DebuggerService } from '../jupyterlab/debuggerService';
+import { DebuggerSession } from '../jupyterlab/debuggerSession';
+import { editorSearchOf } from '../jupyterlab/debuggerSources';
+import { reporter } from '../jupyterlab/names';
+import { serverRoot } from '../locations/serverRoot';
+import { IJobs, IKernelRecords, ILiveState } from '../tokens';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
 import { followEdits } from './followEdits';
@@ -24,22 +32,27 @@ import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
 import { ExceptionFilters } from './exceptionFilters';
 import { highlightCurrentLine } from './marks/currentLine';
+import { showStopsInOpenFiles } from './marks/openFiles';
 import { RankMarks } from './marks/rankMarks';
 import { pointsWithConditions } from './model/breakpoints';
 import { ExpressionStore } from './model/expressionStore';
 import { DebugModel, SetBreakpoint } from './model/model';
 import { codeOf } from './model/notebookOf';
+import { whyNoneContinues, whyNoRanks } from './model/whyNoRanks';
 import { CellNames } from './model/cellNames';
 import { NotebookBreakpoints } from './notebookBreakpoints';
 import { addSections } from './sidebar/sections';
-import { IKernelQueries, SessionQueue } from './sessionQueue';
+import { SessionQueue } from './sessionQueue';
+
+/** What is given back to JupyterLab when the plugin is deactivated: its methods, and its sidebar's sections. */
+let added: DisposableSet | null = null;
 
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:debug',
   description: "Ranks, and values across them, in the debugger's sidebar.",
   autoStart: true,
-  requires: [ILiveState, INotebookTracker],
+  requires: [ILiveState, IJobs, IKernelRecords, INotebookTracker],
   optional: [
     IDebugger,
     IDebuggerSidebar,
@@ -48,11 +61,14 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     ICommandPalette,
     ITranslator,
     IStateDB,
-    IEditorTracker
+    IEditorTracker,
+    IDebuggerSources
   ],
   activate: (
     app: JupyterFrontEnd,
     clusters: ILiveState,
+    jobs: IJobs,
+    records: IKernelRecords,
     tracker: INotebookTracker,
     debug: IDebugger | null,
     sidebar: IDebugger.ISidebar | null,
@@ -61,7 +77,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     translator: ITranslator | null,
     state: IStateDB | null,
-    files: IEditorTracker | null
+    files: IEditorTracker | null,
+    sources: IDebugger.ISources | null
   ): void => {
     if (!debug || !sidebar) {
       return; // a front end without a debugger
@@ -76,23 +93,37 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       );
     };
     const ours = new CellNames(debug, tracker, clusters, trans, model);
-    const conditions = new Conditions(debug, () => codeOf(tracker));
-    followEdits(debug, tracker, model, conditions);
+    const report = reporter(trans);
+    const service = new DebuggerService(debug, report);
+    const requests = new DebuggerSession(debug, report);
+    const queries = queriesOf(handler, report);
+    const presses = new BugPresses(report);
+    const conditions = new Conditions(debug, service, requests, () =>
+      codeOf(tracker)
+    );
+    followEdits(debug, service, tracker, model, conditions);
     const args = { model, debug, clusters, names: ours, trans, onError };
-    new NotebookBreakpoints(debug);
-    new ExceptionFilters(debug, sidebar);
+    new NotebookBreakpoints(debug, service);
+    new ExceptionFilters(debug, service, sidebar);
     const unreported = (): SetBreakpoint[] =>
       pointsWithConditions(debug.model.breakpoints, (...at) =>
         conditions.given(...at)
       );
-    new RankMarks(model, debug, tracker, trans, unreported);
+    new RankMarks(model, debug, tracker, clusters, trans, unreported);
     const { contents } = app.serviceManager;
     const expressions =
       state && new ExpressionStore(model, state, debug, contents);
     expressions?.load().catch(onError);
     const gutters = files && new FileGutters(debug, model, files, serverRoot);
+    const search = files && sources && editorSearchOf(sources, report);
+    if (search) {
+      const isOn = (): boolean => !!model.view?.on;
+      showStopsInOpenFiles(search, files, serverRoot, isOn, id =>
+        app.shell.activateById(id)
+      );
+    }
     const queue = new SessionQueue(
-      handler as IKernelQueries | null,
+      { queries, presses, service },
       app.shell,
       debug,
       () => {
@@ -102,18 +133,28 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         void highlightCurrentLine(debug, tracker);
       }
     );
-    holdClicks(queue);
-    addSections(sidebar, { ...args, unreported });
+    added = DisposableSet.from([
+      service,
+      requests,
+      presses,
+      ...(queries ? [queries] : []),
+      ...(search ? [search] : []),
+      holdClicks(queue),
+      addSections(sidebar, { ...args, unreported }, report)
+    ]);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    const parts = { ...args, app, tracker, queue };
+    const parts = { ...args, app, tracker, queue, records };
     addDebugCommands(parts);
-    addDebugJob(parts);
-    let on = false;
+    addDebugJob(parts, jobs);
+    let before = '';
     model.changed.connect(() => {
-      if (on !== !!model.view?.on) {
-        on = !!model.view?.on;
+      const now = [whyNoRanks, whyNoneContinues]
+        .map(why => why(model, trans))
+        .join();
+      if (now !== before) {
+        before = now;
         for (const command of DEBUG_COMMANDS) {
           commands.notifyCommandChanged(command);
         }
@@ -122,5 +163,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     for (const command of DEBUG_COMMANDS) {
       palette?.addItem({ command, category: trans.__('Distributed') });
     }
+  },
+  deactivate: (): void => {
+    added?.dispose();
+    added = null;
   }
 };

@@ -1,17 +1,18 @@
-import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Debugger, IDebugger } from '@jupyterlab/debugger';
+import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Session } from '@jupyterlab/services';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 import { expect, it, vi } from 'vitest';
 
-import { IKernelQueries, SessionQueue } from './sessionQueue';
+import { BugPresses } from '../jupyterlab/debugButton';
+import { queriesOf, Query } from '../jupyterlab/debuggerHandler';
+import { DebuggerService } from '../jupyterlab/debuggerService';
+import { SessionQueue } from './sessionQueue';
 
 /** JupyterLab's handler: connects the session to a notebook's kernel, and back if that isn't debugged. */
 function made(debugged: string[], front: string) {
-  const bug = new ToolbarButton();
-  bug.addClass('jp-DebuggerBugButton');
-  const toolbar = { children: () => [bug] };
+  const bug = new ToolbarButton(); // of a notebook that was opened just now: it is not drawn yet
+  const toolbar = { children: () => [bug], names: () => ['debugger-icon'] };
   const panels: Record<string, NotebookPanel> = {};
   const panel = (name: string): NotebookPanel =>
     (panels[name] ??= {
@@ -25,7 +26,7 @@ function made(debugged: string[], front: string) {
   const session = { connection: null as Session.ISessionConnection | null };
   const told: string[] = [];
   const answer = new Map<string, () => void>();
-  const handler: IKernelQueries = {
+  const handler: { updateWidget: Query } = {
     updateWidget: async (widget, its) => {
       const before = session.connection;
       session.connection = its;
@@ -41,14 +42,19 @@ function made(debugged: string[], front: string) {
     session,
     updateBreakpoints: async () => void told.push('breakpoint')
   } as unknown as IDebugger;
+  const ignore = (): void => undefined;
   const queue = new SessionQueue(
-    handler,
+    {
+      queries: queriesOf(handler, ignore),
+      presses: new BugPresses(ignore),
+      service: new DebuggerService(debug, ignore)
+    },
     { currentWidget: panel(front) },
     debug,
     asked
   );
   const look = (name: string): Promise<void> =>
-    handler.updateWidget!(panel(name), connection(name));
+    handler.updateWidget(panel(name), connection(name));
   const answers = async (name: string): Promise<void> => {
     await vi.waitFor(() => expect(answer.has(name)).toBe(true));
     answer.get(name)!();
@@ -56,32 +62,6 @@ function made(debugged: string[], front: string) {
   };
   return { queue, look, answers, told, session, asked, bug, debug };
 }
-
-it('finds in JupyterLab what is not in its interfaces', async () => {
-  // if this fails after an upgrade, notebooks use the session at the same time again: see sessionQueue.ts
-  const service = { model: null } as unknown as Debugger.Service;
-  const handler = new Debugger.Handler({
-    type: 'notebook',
-    shell: {} as JupyterFrontEnd.IShell,
-    service
-  });
-  const asked = vi.fn();
-  const shell = { currentWidget: null };
-  const debug = { session: null, updateBreakpoints: async () => undefined };
-  const queue = new SessionQueue(handler, shell, debug, asked);
-  const toolbar = { children: () => [] };
-  const panel = { id: 'a', isDisposed: false, toolbar };
-  await handler.update(panel as unknown as NotebookPanel, null);
-  await queue.idle();
-  expect(asked).toHaveBeenCalledTimes(1);
-  expect(Debugger.Service.prototype).toHaveProperty('updateBreakpoints');
-  const pressed = vi.fn();
-  const bug = new ToolbarButton({ onClick: pressed });
-  (bug as unknown as { _onClick: () => void })._onClick();
-  bug.onClick = () => pressed('again');
-  (bug as unknown as { _onClick: () => void })._onClick();
-  expect(pressed.mock.calls).toEqual([[], ['again']]);
-});
 
 it("looks at one notebook's debugger after another, as all share a session", async () => {
   const { queue, look, answers, told, session, asked } = made(['a'], 'a');

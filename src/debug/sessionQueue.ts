@@ -2,30 +2,21 @@ import { JupyterFrontEnd } from '@jupyterlab/application';
 import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Session } from '@jupyterlab/services';
+import { ISignal, Signal } from '@lumino/signaling';
 
-import { bugOf } from './debugButton';
+import { BugPresses } from '../jupyterlab/debugButton';
+import { Query } from '../jupyterlab/debuggerHandler';
+import { DebuggerService } from '../jupyterlab/debuggerService';
+import { MethodSteps } from '../jupyterlab/steps';
 
 type Connection = Session.ISessionConnection | null;
 
-/**
- * The method of JupyterLab's handler that asks a notebook's kernel; its interface does not list it.
- *
- * Without it nothing here takes effect: several notebooks are asked at once again, as in JupyterLab itself.
- */
-export interface IKernelQueries {
-  updateWidget?(widget: NotebookPanel, connection: Connection): Promise<void>;
-}
-
-type IPress = () => void | Promise<void>;
-
-/**
- * The action of a button, private in JupyterLab.
- *
- * Without it the bug acts at once: pressed while another notebook's kernel is asked, it may turn on that
- * notebook's debugger, as in JupyterLab itself.
- */
-interface IPressed {
-  _onClick?: IPress;
+/** What is queued of JupyterLab. */
+export interface IQueued {
+  /** Its queries of kernels; null in a front end without notebooks. */
+  queries: MethodSteps<Query, 'queue'> | null;
+  presses: BugPresses;
+  service: Pick<DebuggerService, 'updates'>;
 }
 
 /**
@@ -38,33 +29,35 @@ interface IPressed {
  */
 export class SessionQueue {
   /**
-   * @param handler - JupyterLab's handler of notebooks; null in a front end without one.
    * @param _shell - gives the current notebook, which has the session in the end.
    * @param _debug - has the session.
    * @param _asked - called once all kernels were queried: events that they sent may have been missed.
    */
   constructor(
-    handler: IKernelQueries | null,
+    private _queued: IQueued,
     private _shell: Pick<JupyterFrontEnd.IShell, 'currentWidget'>,
-    private _debug: Pick<IDebugger, 'session' | 'updateBreakpoints'>,
+    private _debug: Pick<IDebugger, 'session'>,
     private _asked: () => void
   ) {
-    const update = handler?.updateWidget?.bind(handler);
-    if (handler && update) {
-      this._update = update;
-      handler.updateWidget = (widget, connection) =>
-        this._look(widget, connection);
+    const { queries, service } = _queued;
+    if (queries?.original) {
+      queries.add('queue', (_, ...args) => this._look(...args));
       // between its requests the session may go to another kernel; and it sets all lines of a cell at once, so
       // those of the click before have to be known
-      const set = _debug.updateBreakpoints.bind(_debug);
-      _debug.updateBreakpoints = (...args) =>
-        this._enqueue(null, () => set(...args));
+      service.updates.add('queue', (set, ...args) =>
+        this._enqueue(null, () => set(...args))
+      );
     }
   }
 
   /** Whether the session is in use: it may be connected to another kernel than that of the notebook in front. */
   get busy(): boolean {
     return this._waiting > 0;
+  }
+
+  /** Emitted when `busy` has changed. */
+  get busyChanged(): ISignal<this, void> {
+    return this._busyChanged;
   }
 
   /** Wait until the queue is empty. */
@@ -75,28 +68,19 @@ export class SessionQueue {
   }
 
   private _look(widget: NotebookPanel, connection: Connection): Promise<void> {
+    const query = this._queued.queries?.original;
     return this._enqueue(widget, async () => {
-      if (widget.isDisposed) {
+      if (widget.isDisposed || !query) {
         return;
       }
       this._connections.set(widget, connection);
-      const updated = this._update(widget, connection);
-      this._enqueuePresses(widget); // JupyterLab has made the button by now
+      const updated = query(widget, connection);
+      // JupyterLab has made the button by now
+      this._queued.presses.around(widget, press =>
+        this._enqueue(widget, press)
+      );
       await updated;
     });
-  }
-
-  /** Queue presses of the bug, too. */
-  private _enqueuePresses(widget: NotebookPanel): void {
-    const bug = bugOf(widget);
-    // the public getter `onClick` returns a function that calls the current action: it would call itself
-    const press = (bug as unknown as IPressed | undefined)?._onClick;
-    if (bug && press && !this._presses.has(press)) {
-      const queued = (): Promise<void> =>
-        this._enqueue(widget, async () => press());
-      this._presses.add(queued);
-      bug.onClick = queued;
-    }
   }
 
   /** @param widget - where the session is led; null if it stays where it is. */
@@ -105,6 +89,9 @@ export class SessionQueue {
     work: () => Promise<void>
   ): Promise<void> {
     this._waiting += 1;
+    if (this._waiting === 1) {
+      this._busyChanged.emit();
+    }
     let timer = 0;
     const done = this._last.then(work);
     // a kernel that does not answer must not block the queue
@@ -119,6 +106,7 @@ export class SessionQueue {
         window.clearTimeout(timer);
         this._waiting -= 1;
         if (!this._waiting) {
+          this._busyChanged.emit();
           this._leadToFront(widget);
         }
       }
@@ -137,9 +125,8 @@ export class SessionQueue {
     }
   }
 
-  private _update: NonNullable<IKernelQueries['updateWidget']> = async () => {};
+  private _busyChanged = new Signal<this, void>(this);
   private _connections = new WeakMap<NotebookPanel, Connection>();
-  private _presses = new WeakSet<IPress>();
   private _last: Promise<void> = Promise.resolve();
   private _waiting = 0;
 }

@@ -4,7 +4,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { showNotebook } from '../locations/open';
-import { Cluster, ILiveState } from '../tokens';
+import { Cluster, IKernelRecords, ILiveState } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { notebookOf } from './model/notebookOf';
@@ -19,6 +19,7 @@ export interface IDebugParts {
   debug: IDebugger;
   model: DebugModel;
   queue: Pick<SessionQueue, 'idle'>;
+  records: IKernelRecords;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -34,13 +35,14 @@ const SHOWN_WITHIN = 10_000;
 export async function switchOnFor(
   cluster: Cluster,
   rank: number | undefined,
-  { app, tracker, debug, model, queue, trans, onError }: IDebugParts
+  parts: IDebugParts
 ): Promise<boolean> {
+  const { app, tracker, debug, model, queue, records, trans, onError } = parts;
   const notebook = notebookOf(cluster, rank);
   if (!notebook) {
     throw new Error(trans.__('No notebook uses this cluster.'));
   }
-  const opener = { commands: app.commands, tracker, trans };
+  const opener = { commands: app.commands, tracker, records, trans };
   const panel = await showNotebook(notebook, opener);
   if (!panel) {
     return false;

@@ -4,8 +4,7 @@ import { Contents, ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { Job } from '../tokens';
-import { JobRequests } from './model/requests';
+import { IJobs, Job } from '../tokens';
 
 const DRIVE = 'dtrain-jobs';
 
@@ -53,7 +52,7 @@ export function withoutKernel(notebooks: INotebookTracker): void {
  */
 export class ExecutedDrive implements Contents.IDrive {
   constructor(
-    private _jobs: JobRequests,
+    private _jobs: IJobs,
     readonly serverSettings: ServerConnection.ISettings
   ) {}
 
@@ -78,7 +77,7 @@ export class ExecutedDrive implements Contents.IDrive {
   ): Promise<Contents.IModel> {
     const [id, name] = localPath.split('/');
     const now = new Date().toISOString();
-    const known = {
+    const model = {
       path: localPath,
       name: name ?? id,
       writable: false,
@@ -88,11 +87,11 @@ export class ExecutedDrive implements Contents.IDrive {
     };
     if (!name) {
       const format = 'json';
-      return { ...known, type: 'directory', format, content: [] };
+      return { ...model, type: 'directory', format, content: [] };
     }
     const content =
       options?.content === false ? null : await this._jobs.executed(id);
-    return { ...known, type: 'notebook', format: 'json', content };
+    return { ...model, type: 'notebook', format: 'json', content };
   }
 
   getDownloadUrl(): Promise<string> {

@@ -1,19 +1,19 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
 
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
-import { CommandIDs } from '../commands';
+import { CommandIDs, isId } from '../commands';
 import { executedPath } from './executedDrive';
-import { Job } from '../tokens';
-import { JobRequests } from './model/requests';
-import { currentFile } from '../locations/kernelPath';
+import { IJobs, IKernelRecords, Job } from '../tokens';
 import { onceAtATime } from '../request/once';
 
 /** Arguments of commands for a job. */
 export const JOB_ARGS = {
   args: {
     type: 'object',
+    required: ['id'],
     properties: {
       id: { type: 'string', description: 'Id of the job' },
       name: { type: 'string', description: 'Name of the job' }
@@ -21,83 +21,154 @@ export const JOB_ARGS = {
   }
 } as const;
 
+/**
+ * Adds a command for a job; `may` is the permission that is required, null for none.
+ */
+type Add = (
+  id: string,
+  label: string,
+  caption: string,
+  may: string | null,
+  run: (job: string, name: string) => Promise<void>
+) => void;
+
+/** The function that adds a command for a job; `jobOf` finds those that are known without a request. */
+function adder(
+  commands: CommandRegistry,
+  trans: TranslationBundle,
+  jobOf: (id: string) => Job | undefined
+): Add {
+  // the second click of a double click would resume a job that the first one has already resumed
+  const once = onceAtATime();
+  return (id, label, caption, may, run) => {
+    const whyNot = (job: unknown): string | null => {
+      if (!isId(job)) {
+        return trans.__('Choose this in the list of jobs.');
+      }
+      const known = jobOf(job);
+      return known && may && !known.may.includes(may)
+        ? trans.__('Not possible now. %1', known.summary.text)
+        : null;
+    };
+    commands.addCommand(id, {
+      label,
+      caption: args => whyNot(args.id) ?? caption,
+      isEnabled: args => whyNot(args.id) === null,
+      execute: async args => {
+        const { id: job, name } = args;
+        if (isId(job)) {
+          await once(`${id} ${job}`, () =>
+            reportErrors(trans, () => run(job, String(name ?? job)))
+          );
+        }
+      },
+      describedBy: JOB_ARGS
+    });
+  };
+}
+
 /** Commands for a job. `deleted`: called with a job that was deleted. */
 export function addJobCommands(
   app: JupyterFrontEnd,
-  jobs: JobRequests,
+  jobs: IJobs,
+  records: IKernelRecords,
   trans: TranslationBundle,
   jobOf: (id: string) => Job | undefined,
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
-  // the second click of a double click would resume a job that the first one has already resumed
-  const once = onceAtATime();
-  const act = (
-    id: string,
-    label: string,
-    run: (job: string, name: string) => Promise<void>
-  ): void => {
-    commands.addCommand(id, {
-      label,
-      execute: args =>
-        once(`${id} ${String(args.id)}`, () =>
-          reportErrors(trans, () =>
-            run(String(args.id ?? ''), String(args.name ?? args.id ?? ''))
-          )
+  const act = adder(commands, trans, jobOf);
+  act(
+    CommandIDs.cancelJob,
+    trans.__('Cancel…'),
+    trans.__('End the ranks of a job; what it wrote stays'),
+    'cancel',
+    async (id, name) => {
+      const waits = jobOf(id)?.started_at === null;
+      const sure = await confirmLoss(
+        trans.__('Cancel the job %1?', name),
+        waits
+          ? trans.__('It has not started, so nothing of it is lost.')
+          : trans.__(
+              'Its ranks end. What it wrote stays, its checkpoints too.'
+            ),
+        trans.__('Cancel job'),
+        trans,
+        waits ? trans.__('Keep it') : trans.__('Keep it running')
+      );
+      if (sure) {
+        await jobs.cancel(id);
+      }
+    }
+  );
+  act(
+    CommandIDs.deleteJob,
+    trans.__('Delete…'),
+    trans.__('Remove a job with its folder'),
+    'delete',
+    async (id, name) => {
+      const sure = await confirmLoss(
+        trans.__('Delete the job %1?', name),
+        trans.__(
+          'Its folder is removed: log, executed notebook and checkpoints.'
         ),
-      describedBy: JOB_ARGS
-    });
-  };
-  act(CommandIDs.cancelJob, trans.__('Cancel…'), async (id, name) => {
-    const waits = jobOf(id)?.started_at === null;
-    const sure = await confirmLoss(
-      trans.__('Cancel the job %1?', name),
-      waits
-        ? trans.__('It has not started, so nothing of it is lost.')
-        : trans.__('Its ranks end. What it wrote stays, its checkpoints too.'),
-      trans.__('Cancel job'),
-      trans,
-      waits ? trans.__('Keep it') : trans.__('Keep it running')
-    );
-    if (sure) {
-      await jobs.cancel(id);
+        trans.__('Delete'),
+        trans
+      );
+      if (sure) {
+        await jobs.remove(id);
+        deleted(id);
+      }
     }
-  });
-  act(CommandIDs.deleteJob, trans.__('Delete…'), async (id, name) => {
-    const sure = await confirmLoss(
-      trans.__('Delete the job %1?', name),
-      trans.__(
-        'Its folder is removed: log, executed notebook and checkpoints.'
-      ),
-      trans.__('Delete'),
-      trans
-    );
-    if (sure) {
-      await jobs.remove(id);
-      deleted(id);
+  );
+  act(
+    CommandIDs.resumeJob,
+    trans.__('Resume'),
+    trans.__('Submit the job again, from its last checkpoint'),
+    'resume',
+    async id => {
+      const job = await jobs.resume(id);
+      await commands.execute(CommandIDs.openJob, {
+        id: job.id,
+        name: job.name
+      });
     }
-  });
-  act(CommandIDs.resumeJob, trans.__('Resume'), async id => {
-    const job = await jobs.resume(id);
-    await commands.execute(CommandIDs.openJob, { id: job.id, name: job.name });
-  });
-  act(CommandIDs.openExecuted, trans.__('Open Executed Notebook'), async id => {
-    const job = await jobs.get(id);
-    // also checked here: an error message is better than an unreadable document
-    await jobs.executed(id);
-    await commands.execute('docmanager:open', {
-      path: executedPath(job),
-      factory: 'Notebook'
-    });
-  });
-  act(CommandIDs.jobStacks, trans.__('Stacks'), async (id, name) => {
-    await commands.execute(CommandIDs.showStacks, { id, name, job: true });
-  });
-  act(CommandIDs.duplicateJob, trans.__('Duplicate…'), async id => {
-    const { notebook } = await jobs.requestOf(id);
-    await commands.execute(CommandIDs.submitNotebook, {
-      path: currentFile(notebook),
-      like: id
-    });
-  });
+  );
+  act(
+    CommandIDs.openExecuted,
+    trans.__('Open Executed Notebook'),
+    trans.__('Open the notebook with the output of the job'),
+    null,
+    async id => {
+      const job = await jobs.get(id);
+      // also checked here: an error message is better than an unreadable document
+      await jobs.executed(id);
+      await commands.execute('docmanager:open', {
+        path: executedPath(job),
+        factory: 'Notebook'
+      });
+    }
+  );
+  act(
+    CommandIDs.jobStacks,
+    trans.__('Stacks'),
+    trans.__('Show what each rank of a job executes'),
+    'stacks',
+    async (id, name) => {
+      await commands.execute(CommandIDs.showStacks, { id, name, job: true });
+    }
+  );
+  act(
+    CommandIDs.duplicateJob,
+    trans.__('Duplicate…'),
+    trans.__('Open Submit with the request of a job'),
+    'duplicate',
+    async id => {
+      const { notebook } = await jobs.requestOf(id);
+      await commands.execute(CommandIDs.submitNotebook, {
+        path: records.currentFile(notebook),
+        like: id
+      });
+    }
+  );
 }

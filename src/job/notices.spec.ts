@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it } from 'vitest';
 
-import { ILiveState, Job } from '../tokens';
+import { ILiveState, IPreferences, Job } from '../tokens';
 import { announceJobs } from './notices';
 
 const trans = nullTranslator.load('');
@@ -14,17 +14,23 @@ beforeEach(() => {
 });
 
 /** Jobs that run, fail and end, as frames tell of them. */
-function told(inView: (id: string) => boolean): string[] {
+function told(
+  inView: (id: string) => boolean,
+  isWanted: (state: string) => boolean = () => true
+): string[] {
   const model = { jobs: [] as Partial<Job>[] };
   const changed = new Signal<unknown, void>(model);
+  const values = { notifyJobs: true };
   announceJobs(
     Object.assign(model, { changed }) as unknown as ILiveState,
+    { values } as unknown as IPreferences,
     new CommandRegistry(),
     trans,
     inView
   );
   for (const state of ['queued', 'running', 'failed'] as const) {
     const summary = { code: state, values: {}, text: `Is ${state}.` };
+    values.notifyJobs = isWanted(state);
     model.jobs = ['a', 'b'].map(id => ({ id, name: id, state, summary }));
     changed.emit();
   }
@@ -36,4 +42,19 @@ it('tells of jobs that nobody looks at', () => {
   expect(texts).toHaveLength(2);
   expect(texts).toContain('b: Is running.');
   expect(texts).toContain('b: Is failed.');
+});
+
+it('is silent while the settings say so, from the next change on', () => {
+  expect(
+    told(
+      () => false,
+      () => false
+    )
+  ).toEqual([]);
+  Notification.manager.dismiss();
+  const texts = told(
+    id => id === 'a',
+    state => state === 'failed'
+  );
+  expect(texts).toEqual(['b: Is failed.']);
 });

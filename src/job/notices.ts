@@ -3,16 +3,17 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
-import { ILiveState, Job } from '../tokens';
-import { hasEnded } from './model/texts';
+import { ILiveState, IPreferences, Job } from '../tokens';
+import { hasEnded } from './model/states';
 
 /**
- * Notifies of the start and end of jobs that were seen before.
+ * Notifies of the start and end of jobs that were seen before, while the user's settings ask for it.
  *
  * @param inView - whether the job is visible to the user
  */
 export function announceJobs(
   model: ILiveState,
+  preferences: IPreferences,
   commands: CommandRegistry,
   trans: TranslationBundle,
   inView: (id: string) => boolean
@@ -24,7 +25,11 @@ export function announceJobs(
       const before = states.get(job.id);
       states.set(job.id, job.state);
       // a sweep has many trials, which its view shows
-      const silent = first || before === undefined || !!job.sweep;
+      const silent =
+        first ||
+        before === undefined ||
+        !!job.sweep ||
+        !preferences.values.notifyJobs;
       if (silent || before === job.state) {
         continue;
       }
@@ -41,7 +46,7 @@ function tell(
   commands: CommandRegistry,
   trans: TranslationBundle
 ): void {
-  const text = `${job.name}: ${job.summary.text}`;
+  const text = trans.__('%1: %2', job.name, job.summary.text);
   const options = {
     autoClose: 8000 as const,
     actions: [

@@ -23,7 +23,14 @@ import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
 import { compactItem } from '../notebook/compactToolbar';
-import { ILiveState, ISite, ISweeps } from '../tokens';
+import {
+  IJobs,
+  IKernelRecords,
+  ILiveState,
+  IPreferences,
+  ISite,
+  ISweeps
+} from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { addJobCommands } from './jobCommands';
 import { ExecutedDrive, withoutKernel } from './executedDrive';
@@ -34,12 +41,22 @@ import { addSubmit } from './submit';
 import { addViewCommands } from './viewCommands';
 import type { JobsView, JobView } from './widgets';
 
+/** Jobs, as the server answers for them. */
+export const jobRequestsPlugin: JupyterFrontEndPlugin<IJobs> = {
+  id: 'dtrain-lab:job-requests',
+  description: 'Provides the jobs of this user.',
+  autoStart: true,
+  provides: IJobs,
+  activate: (app: JupyterFrontEnd): IJobs =>
+    new JobRequests(app.serviceManager.serverSettings)
+};
+
 /** Jobs: list, views, form, and commands. */
 export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:jobs',
   description: 'Submits notebooks as jobs, and shows them.',
   autoStart: true,
-  requires: [ILiveState, ISite],
+  requires: [ILiveState, ISite, IJobs, IKernelRecords, IPreferences],
   optional: [
     INotebookTracker,
     IToolbarWidgetRegistry,
@@ -56,6 +73,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     app: JupyterFrontEnd,
     model: ILiveState,
     site: ISite,
+    jobs: IJobs,
+    records: IKernelRecords,
+    preferences: IPreferences,
     notebooks: INotebookTracker | null,
     toolbar: IToolbarWidgetRegistry | null,
     browser: IDefaultFileBrowser | null,
@@ -69,7 +89,6 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands } = app;
-    const jobs = new JobRequests(app.serviceManager.serverSettings);
     const lists = new WidgetTracker<JobsView>({ namespace: 'dtrain-jobs' });
     const views = new WidgetTracker<JobView>({ namespace: 'dtrain-job' });
     const { serviceManager } = app;
@@ -81,6 +100,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     }
     announceJobs(
       model,
+      preferences,
       commands,
       trans,
       id =>
@@ -89,7 +109,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
           !!views.find(v => v.args.id === id)?.isVisible)
     );
 
-    const openNotebook = openingWith(commands, trans);
+    const openNotebook = openingWith(commands, records, trans);
 
     addViewCommands({
       app,
@@ -105,6 +125,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     addJobCommands(
       app,
       jobs,
+      records,
       trans,
       id => model.jobs.find(j => j.id === id),
       id => views.find(v => v.args.id === id)?.close()

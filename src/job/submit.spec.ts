@@ -26,7 +26,7 @@ it('opens the form of a notebook once, and beside it a copy of a job, which is i
   };
   addSubmit({
     app: app as unknown as JupyterFrontEnd,
-    model: { setVisible: () => undefined },
+    model: { watch: () => null },
     jobs: {},
     notebooks: null,
     browser: null,
@@ -66,7 +66,7 @@ it('is there in a restored layout before JupyterLab is restored, and its noteboo
   };
   addSubmit({
     app: app as unknown as JupyterFrontEnd,
-    model: { setVisible: () => undefined },
+    model: { watch: () => null },
     jobs: {},
     notebooks: null,
     browser: null,

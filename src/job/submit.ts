@@ -9,10 +9,9 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
-import { ILiveState, ISite } from '../tokens';
+import { IJobs, ILiveState, ISite } from '../tokens';
 import { whyNoJob } from './executedDrive';
 import { draftsIn, typedIn } from './form/drafts';
-import { JobRequests } from './model/requests';
 import {
   askedNotebook,
   chosenNotebook,
@@ -29,7 +28,7 @@ export interface ISubmitDependencies {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
   languages: IEditorLanguageRegistry | null;
@@ -56,14 +55,14 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     language: string,
     into: HTMLElement
   ): Promise<void> => {
-    const known = languages?.findBest(language) ?? null;
+    const spec = languages?.findBest(language) ?? null;
     await (languages
-      ? languages.highlight(code, known, into)
+      ? languages.highlight(code, spec, into)
       : into.append(code));
   };
   const confirmLarge = async (ranks: number): Promise<boolean> => {
     const { button } = await openDialog({
-      title: trans.__('Submit %1 ranks?', ranks),
+      title: trans._n('Submit %1 rank?', 'Submit %1 ranks?', ranks),
       body: trans.__('They hold that many GPUs until the job ends.'),
       buttons: [
         Dialog.cancelButton(),
@@ -77,9 +76,9 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
   const once = onceAtATime();
   const open = async (path: string, like: string | null): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
-    const found = forms.find(f => f.id === submitId(path, like));
-    if (found) {
-      showView(shell, found);
+    const open = forms.find(f => f.id === submitId(path, like));
+    if (open) {
+      showView(shell, open);
       return;
     }
     const view: SubmitView = new SubmitView({

@@ -2,13 +2,12 @@ import { JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { CommandIDs } from '../commands';
-import { ILiveState, ISite, ISweeps } from '../tokens';
-import { jobsIcon } from '../ui/icons/viewIcons';
+import { CommandIDs, isId } from '../commands';
+import { IJobs, ILiveState, ISite, ISweeps } from '../tokens';
+import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import { JOB_ARGS } from './jobCommands';
 import type { OpenNotebook } from './form/notebook';
-import { JobRequests } from './model/requests';
 import type { JobsView, JobView } from './widgets';
 
 /** What the views of jobs need. */
@@ -16,7 +15,7 @@ interface IViewDependencies {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
   lists: WidgetTracker<JobsView>;
@@ -32,10 +31,14 @@ export function addViewCommands(dependencies: IViewDependencies): void {
   commands.addCommand(CommandIDs.showJobs, {
     label: trans.__('Jobs'),
     caption: trans.__('Submitted notebooks'),
-    icon: args => (args.launcher ? jobsIcon : undefined),
+    icon: args => (args.launcher || args.toolbar ? jobsIcon : undefined),
     execute: async () => {
-      const { JobsView } = await import('./widgets');
       let view = lists.currentWidget;
+      if (!view || view.isDisposed) {
+        jobs.askAhead();
+      }
+      const { JobsView } = await import('./widgets');
+      view = lists.currentWidget;
       if (!view || view.isDisposed) {
         view = new JobsView({ model, site, jobs, sweeps, commands, trans });
         void lists.add(view);
@@ -47,16 +50,19 @@ export function addViewCommands(dependencies: IViewDependencies): void {
   });
   commands.addCommand(CommandIDs.openJob, {
     label: trans.__('Open'),
+    caption: trans.__('Show a job, its log and its charts'),
+    icon: args => (args.toolbar ? jobIcon : undefined),
+    isEnabled: args => isId(args.id),
     execute: async args => {
-      const id = String(args.id ?? '');
-      if (!id) {
+      const { id } = args;
+      if (!isId(id)) {
         return;
       }
       const { JobView } = await import('./widgets');
       let view = views.find(v => v.args.id === id);
       if (!view) {
-        const known = model.jobs.find(j => j.id === id)?.name;
-        const name = known ?? String(args.name ?? id);
+        const listedName = model.jobs.find(j => j.id === id)?.name;
+        const name = listedName ?? String(args.name ?? id);
         view = new JobView({
           id,
           name,

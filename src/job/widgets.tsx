@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon } from '@jupyterlab/ui-components';
+import { IDisposable } from '@lumino/disposable';
 import React from 'react';
 
 import { ILiveState } from '../tokens';
@@ -20,10 +21,10 @@ export abstract class JobWidget extends VisibleWidget {
     id: string,
     label: string,
     icon: LabIcon,
-    look: (seen: boolean, viewer: string) => void,
+    watch: () => IDisposable | null,
     words: TranslationBundle
   ) {
-    super(look, words);
+    super(watch, words);
     this.id = id;
     this.title.label = label;
     this.title.caption = label;
@@ -41,7 +42,7 @@ export class JobsView extends JobWidget {
       'dtrain-lab-jobs',
       _props.trans.__('Jobs'),
       jobsIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      () => _props.model.watch(),
       _props.trans
     );
     this.addClass('jp-DtrainJob-listView');
@@ -59,7 +60,7 @@ export class JobView extends JobWidget {
       `dtrain-lab-job-${_props.id}`,
       _props.trans.__('Job: %1', _props.name),
       jobIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      () => _props.model.watch(),
       _props.trans
     );
     this.addClass('jp-DtrainJob-view');
@@ -112,11 +113,11 @@ export abstract class FormWidget extends JobWidget {
     id: string,
     label: string,
     icon: LabIcon,
-    look: (seen: boolean, viewer: string) => void,
+    watch: () => IDisposable | null,
     private _typed: ITyped,
     words: TranslationBundle
   ) {
-    super(id, label, icon, look, words);
+    super(id, label, icon, watch, words);
   }
 
   /** After closing or sending, it starts again; a page reload disposes of nothing. */
@@ -152,7 +153,7 @@ export class SubmitView extends FormWidget {
       submitId(_props.notebook.path, _props.like),
       _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
       submitIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      () => _props.model.watch(),
       _props.typed,
       _props.trans
     );

@@ -4,6 +4,7 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../commands';
+import { CommandLink } from '../ui/text/commandLink';
 import { ILocation } from './location';
 import { locationText } from './texts';
 
@@ -21,22 +22,15 @@ export function LocationLink(props: {
     return null;
   }
   const { notebook, cell, cell_id, file, line } = place;
-  const args = { notebook, cell, cell_id, file, line };
+  const args = { notebook, cell, cell_id, file, line } as ReadonlyJSONObject;
   return (
-    // not a button, so that its text wraps like the text around it
-    <a
-      href="#"
-      className="jp-DtrainUi-link"
+    <CommandLink
+      command={CommandIDs.goToLocation}
+      args={{ ...args, byPosition: !!props.byPosition }}
+      commands={commands}
       title={file ?? notebook ?? undefined}
-      onClick={event => {
-        event.preventDefault();
-        void commands.execute(CommandIDs.goToLocation, {
-          ...(args as ReadonlyJSONObject),
-          byPosition: !!props.byPosition
-        });
-      }}
     >
       {words}
-    </a>
+    </CommandLink>
   );
 }

@@ -50,9 +50,9 @@ export function isNotebook(
   if (path === notebook) {
     return true;
   }
-  const known = labPath(notebook, root);
+  const inRoot = labPath(notebook, root);
   // a root that is a link has another name for the kernel
-  return known === null ? notebook.endsWith(`/${path}`) : known === path;
+  return inRoot === null ? notebook.endsWith(`/${path}`) : inRoot === path;
 }
 
 /**

@@ -5,7 +5,8 @@ import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
-import { TOAST_MS } from '../ui/actionButton';
+import { IKernelRecords } from '../tokens';
+import { TOAST_MS } from '../ui/text/toast';
 import {
   cellIndex,
   ICellFacts,
@@ -13,7 +14,7 @@ import {
   isNotebook,
   labPath
 } from './location';
-import { currentPath, serverRoot } from './kernelPath';
+import { serverRoot } from './serverRoot';
 
 type Editor = NonNullable<Cell['editor']>;
 
@@ -27,19 +28,21 @@ interface IFileWidget {
 export interface IOpener {
   commands: CommandRegistry;
   tracker: INotebookTracker | null;
+  records: IKernelRecords;
   trans: TranslationBundle;
 }
 
 /** The open notebook that a kernel calls by this name; the one with the longest path if that is ambiguous. */
 export function openNotebookOf(
   tracker: INotebookTracker | null,
-  notebook: string | null | undefined
+  notebook: string | null | undefined,
+  records: IKernelRecords
 ): NotebookPanel | null {
   if (!tracker || !notebook) {
     return null;
   }
   const root = serverRoot();
-  const now = currentPath(notebook);
+  const now = records.currentPath(notebook);
   const found: NotebookPanel[] = [];
   tracker.forEach(panel => {
     if (isNotebook(panel.context.path, now, root)) {
@@ -69,14 +72,14 @@ export async function showNotebook(
   notebook: string,
   opener: IOpener
 ): Promise<NotebookPanel | null> {
-  const { tracker } = opener;
-  const open = openNotebookOf(tracker, notebook);
+  const { tracker, records } = opener;
+  const open = openNotebookOf(tracker, notebook, records);
   if (open?.isVisible) {
     // Notebook 7 has one document per page: opening it again would open another page, and close it here
     open.activate();
     return open;
   }
-  const file = open?.context.path ?? currentPath(notebook);
+  const file = open?.context.path ?? records.currentPath(notebook);
   return openFile<NotebookPanel>(file, opener, 'Notebook');
 }
 
@@ -136,34 +139,57 @@ export async function openLocation(
   opener: IOpener,
   byPosition = false
 ): Promise<void> {
-  const line = (place.line ?? 1) - 1;
   if (place.cell && place.notebook) {
     const panel = await showNotebook(place.notebook, opener);
     const index = panel ? indexIn(panel, place, byPosition) : -1;
     if (panel && index < 0) {
       tellCellGone(panel, place.cell, opener.trans);
     } else if (panel) {
-      const { content } = panel;
-      content.activeCellIndex = index;
-      await content.scrollToItem(index, 'center');
-      const cell = content.widgets[index];
-      await cell.ready;
-      content.mode = 'edit';
-      moveTo(cell.editor, line);
+      await goToCell(panel, index, place.line ?? 1);
     }
   } else if (place.notebook) {
     await showNotebook(place.notebook, opener);
   } else if (place.file) {
     const widget = await openFile<IFileWidget>(place.file, opener);
-    moveTo(widget?.content?.editor ?? null, line);
+    moveTo(widget?.content?.editor ?? null, place.line ?? 1);
   }
 }
 
+/**
+ * Show a cell of an open notebook.
+ *
+ * @param index - of the cell in the notebook; nothing happens below 0.
+ * @param line - from 1: the cursor is placed there. Without a line, the cell is selected only.
+ * @param align - where the cell comes to lie, as for Notebook.scrollToItem.
+ */
+export async function goToCell(
+  { content }: NotebookPanel,
+  index: number,
+  line?: number | null,
+  align: 'auto' | 'center' = 'center'
+): Promise<void> {
+  if (index < 0) {
+    return;
+  }
+  content.activeCellIndex = index;
+  content.deselectAll();
+  // rejected where another scroll begins meanwhile, which need not be to another cell
+  await content.scrollToItem(index, align).catch(() => undefined);
+  if (line && content.activeCellIndex === index) {
+    const cell = content.widgets[index];
+    await cell.ready;
+    content.mode = 'edit';
+    moveTo(cell.editor, line);
+  }
+}
+
+/** Place the cursor on a line, from 1; on the last one if there are fewer. */
 function moveTo(editor: Editor | null, line: number): void {
   if (editor) {
     const last = Math.max(0, editor.lineCount - 1);
-    editor.setCursorPosition({ line: Math.min(line, last), column: 0 });
+    const position = { line: Math.min(line - 1, last), column: 0 };
+    editor.setCursorPosition(position);
     editor.focus();
-    editor.revealPosition({ line: Math.min(line, last), column: 0 });
+    editor.revealPosition(position);
   }
 }

@@ -6,17 +6,34 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
+import { IKernelRecords } from '../tokens';
+import { followRenames, KernelRecords } from './kernelRecords';
 import { ILocation } from './location';
 import { openLocation } from './open';
+
+/** What kernels have recorded. */
+export const kernelRecordsPlugin: JupyterFrontEndPlugin<IKernelRecords> = {
+  id: 'dtrain-lab:kernel-records',
+  description: 'Provides what kernels have recorded about their notebooks.',
+  autoStart: true,
+  provides: IKernelRecords,
+  activate: (app: JupyterFrontEnd): IKernelRecords => {
+    const records = new KernelRecords();
+    followRenames(records, app.serviceManager.contents);
+    return records;
+  }
+};
 
 /** Places in cells and files: a command that opens one. */
 export const locationsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:places',
   description: 'Opens lines of cells and files.',
   autoStart: true,
+  requires: [IKernelRecords],
   optional: [INotebookTracker, ITranslator],
   activate: (
     app: JupyterFrontEnd,
+    records: IKernelRecords,
     tracker: INotebookTracker | null,
     translator: ITranslator | null
   ): void => {
@@ -28,7 +45,7 @@ export const locationsPlugin: JupyterFrontEndPlugin<void> = {
       execute: args =>
         openLocation(
           args as ILocation,
-          { commands, tracker, trans },
+          { commands, tracker, records, trans },
           !!args.byPosition
         ),
       describedBy: {

@@ -1,23 +1,43 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { Widget } from '@lumino/widgets';
 
-import { Cluster } from '../tokens';
+import { Cluster, IKernelRecords } from '../tokens';
 import { indexIn, openNotebookOf } from './open';
+
+/** Id of the panel's widget. */
+export const PANEL_ID = 'dtrain-lab-panel';
+
+/** The panel, on whichever side it is; null in a front end without it. */
+export function panelIn(shell: JupyterFrontEnd.IShell): Widget | null {
+  for (const area of ['left', 'right']) {
+    for (const widget of shell.widgets(area)) {
+      if (widget.id === PANEL_ID) {
+        return widget;
+      }
+    }
+  }
+  return null;
+}
 
 /** Whether a notebook, given by its path for the kernel, is visible at present. */
 export function notebookInView(
   tracker: INotebookTracker | null,
-  notebook: string | null
+  notebook: string | null,
+  records: IKernelRecords
 ): boolean {
-  return !document.hidden && !!openNotebookOf(tracker, notebook)?.isVisible;
+  const panel = openNotebookOf(tracker, notebook, records);
+  return !document.hidden && !!panel?.isVisible;
 }
 
 /** Whether a cell that this cluster runs is visible at present, with its bar. */
 export function cellInView(
   tracker: INotebookTracker | null,
-  cluster: Cluster
+  cluster: Cluster,
+  records: IKernelRecords
 ): boolean {
   return cluster.running.some(running => {
-    const panel = openNotebookOf(tracker, running.notebook);
+    const panel = openNotebookOf(tracker, running.notebook, records);
     if (!panel?.isVisible) {
       return false;
     }

@@ -64,10 +64,10 @@ it('says the effective batch where gradients are accumulated', () => {
     accumulated: 8,
     epoch: { number: 1, done: 2, total: 100, split: true }
   });
-  expect(weakScalingShort(eight, trans)).toBe(
-    'Twice the ranks, if each keeps 8: 256 samples a step, 7 steps an epoch'
+  expect(weakScalingShort(eight, trans)?.text).toBe(
+    'With 4 ranks and still 64 samples on each, a step would train on 256 samples, and an epoch would take 7 steps instead of 13.'
   );
-  expect(weakScaling(eight, trans)).toContain('has 7 steps instead of 13');
+  expect(weakScaling(eight, trans)).toContain('take 7 steps instead of 13');
 });
 
 it('says both batches beside their name', () => {
@@ -77,8 +77,8 @@ it('says both batches beside their name', () => {
 });
 
 it('says what more ranks do in a few words', () => {
-  expect(weakScalingShort(trains, trans)).toBe(
-    'Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch'
+  expect(weakScalingShort(trains, trans)?.text).toBe(
+    'With 4 ranks and still 32 samples on each, a step would train on 128 samples, and an epoch would take 51 steps instead of 101.'
   );
   const last = {
     samples_per_s: 5,
@@ -86,8 +86,8 @@ it('says what more ranks do in a few words', () => {
     global_batch: 64,
     epoch: trains.metrics.epoch
   };
-  expect(weakScalingShort(cluster({ current: false, last }), trans)).toBe(
-    'Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch'
+  expect(weakScalingShort(cluster({ current: false, last }), trans)?.text).toBe(
+    'With 4 ranks and still 32 samples on each, a step would train on 128 samples, and an epoch would take 51 steps instead of 101.'
   );
   expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
 });
@@ -113,6 +113,6 @@ it('says nothing of more ranks where other ranks were measured', () => {
 
 it('says what more ranks do to batch and epoch', () => {
   expect(weakScaling(trains, trans)).toBe(
-    'On 4 ranks with the same batch on each (weak scaling) the global batch is 128, and an epoch has 51 steps instead of 101 where each rank reads its own part of the data.'
+    'With 4 ranks and still 32 samples on each (weak scaling), a step would train on 128 samples instead of 64, and an epoch would take 51 steps instead of 101 if each rank reads its own part of the data.'
   );
 });

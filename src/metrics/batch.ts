@@ -93,8 +93,10 @@ export function batchFact(
  */
 interface IGrown {
   ranks: string;
+  /** Samples of a step on each rank, with all accumulated batches. */
   each: string;
   batch: string;
+  batchBefore: string;
   steps: number;
   before: string;
 }
@@ -111,34 +113,41 @@ function grownOf(cluster: Cluster): IGrown | null {
     return null;
   }
   const steps = (of: number): number => Math.ceil(of / batch.accumulated);
+  const each = batch.each * batch.accumulated;
   return {
     ranks: formatCount(2 * size),
-    each: formatCount(batch.each),
-    batch: formatCount(2 * size * batch.each * batch.accumulated),
+    each: formatCount(each),
+    batch: formatCount(2 * size * each),
+    batchBefore: formatCount(size * each),
     steps: steps(Math.ceil(epoch.total / 2)),
     before: formatCount(steps(epoch.total))
   };
 }
 
 /**
- * `weakScaling` as short text: "Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch"; null if
- * unknown. Conditional: code that divides a fixed batch by `world_size` keeps its number of steps.
+ * `weakScaling` in fewer words: "With 4 ranks and still 32 samples on each, a step would train on 128 samples, and an
+ * epoch would take 51 steps instead of 101."; null if unknown. Conditional: code that divides a fixed batch by
+ * `world_size` keeps its number of steps. `short`: what it is about, "with 4 ranks"; nobody has asked for the sentence.
  */
 export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
-): string | null {
+): { short: string; text: string } | null {
   const grown = grownOf(cluster);
   return (
-    grown &&
-    trans._n(
-      'Twice the ranks, if each keeps %2: %3 samples a step, %4 step an epoch',
-      'Twice the ranks, if each keeps %2: %3 samples a step, %4 steps an epoch',
-      grown.steps,
-      grown.each,
-      grown.batch,
-      formatCount(grown.steps)
-    )
+    grown && {
+      short: trans.__('with %1 ranks', grown.ranks),
+      text: trans._n(
+        'With %2 ranks and still %3 samples on each, a step would train on %4 samples, and an epoch would take %5 step instead of %6.',
+        'With %2 ranks and still %3 samples on each, a step would train on %4 samples, and an epoch would take %5 steps instead of %6.',
+        grown.steps,
+        grown.ranks,
+        grown.each,
+        grown.batch,
+        formatCount(grown.steps),
+        grown.before
+      )
+    }
   );
 }
 
@@ -151,11 +160,13 @@ export function weakScaling(
   return (
     grown &&
     trans._n(
-      'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step instead of %5 where each rank reads its own part of the data.',
-      'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps instead of %5 where each rank reads its own part of the data.',
+      'With %2 ranks and still %3 samples on each (weak scaling), a step would train on %4 samples instead of %5, and an epoch would take %6 step instead of %7 if each rank reads its own part of the data.',
+      'With %2 ranks and still %3 samples on each (weak scaling), a step would train on %4 samples instead of %5, and an epoch would take %6 steps instead of %7 if each rank reads its own part of the data.',
       grown.steps,
       grown.ranks,
+      grown.each,
       grown.batch,
+      grown.batchBefore,
       formatCount(grown.steps),
       grown.before
     )

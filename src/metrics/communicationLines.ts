@@ -71,15 +71,31 @@ export function communicationLines(
 }
 
 /** Medians of the points around one. */
+interface ITypical {
+  overhead: number;
+  error: number | null;
+}
+
+/** Those of points that have all of their neighbours, which change no more; each update asks for all of them. */
+const settled = new WeakMap<object, ITypical>();
+
 function typicalPoint(
   points: readonly Pick<IPoint, 'overhead' | 'overheadError'>[],
   index: number
-): { overhead: number; error: number | null } {
+): ITypical {
+  const before = settled.get(points[index]);
+  if (before) {
+    return before;
+  }
   const near = points.slice(Math.max(0, index - AROUND), index + AROUND + 1);
   const known = (values: (number | null)[]): number | null =>
     median(values.filter(value => value !== null));
-  return {
+  const typical = {
     overhead: known(near.map(point => point.overhead)) ?? 0,
     error: known(near.map(point => point.overheadError))
   };
+  if (near.length === 2 * AROUND + 1) {
+    settled.set(points[index], typical);
+  }
+  return typical;
 }

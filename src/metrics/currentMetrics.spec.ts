@@ -22,7 +22,13 @@ const LAST: Last = {
   comm_overhead_error: 0.02,
   comm_bound: '',
   gradient_bytes: null,
-  link_share: null
+  link_share: null,
+  data_s: null,
+  compute_s: null,
+  transfer_s: null,
+  wait_s: null,
+  optimizer_s: null,
+  asleep_s: null
 };
 
 function metrics(more: Partial<Metrics>): Metrics {

@@ -1,4 +1,7 @@
-import { Metrics } from '../tokens';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Last, Metrics } from '../tokens';
+import { formatRate, NBSP, unbroken, UNKNOWN } from './format';
 
 /** Displayed metrics of a world: current ones, or the last ones, labelled as such. */
 export interface IShownMetrics {
@@ -12,10 +15,15 @@ export interface IShownMetrics {
   atLeast: boolean;
 }
 
+/** Where the displayed metrics are: the current ones, or the last ones; null if nothing has trained. */
+export function sourceOf(metrics: Metrics): Metrics | Last | null {
+  return metrics.current ? metrics : metrics.last;
+}
+
 /** Metrics of training: current ones while it runs, else the last ones. */
 export function shownMetrics(metrics: Metrics): IShownMetrics {
-  const { current, last } = metrics;
-  const from = current ? metrics : last;
+  const { current } = metrics;
+  const from = sourceOf(metrics);
   return {
     current,
     samples: from?.samples_per_s ?? null,
@@ -24,4 +32,31 @@ export function shownMetrics(metrics: Metrics): IShownMetrics {
     error: from?.comm_overhead_error ?? null,
     atLeast: from?.comm_bound === 'lower'
   };
+}
+
+/** A short text on one line: below the dash, if not beside it. */
+export function together(text: string): string {
+  return text.replace(/ /g, NBSP);
+}
+
+/**
+ * Throughput as a heading has it, of a cluster and of a job: the current one; while no steps are taken a dash or,
+ * while ranks hang, 0, beside the last one.
+ */
+export function throughputText(
+  now: IShownMetrics,
+  hung: boolean,
+  trans: TranslationBundle
+): { value: string; words: string } {
+  if (now.current || now.samples === null) {
+    const value = now.current ? formatRate(now.samples) : hung ? '0' : UNKNOWN;
+    return { value, words: trans.__('samples/s') };
+  }
+  const rate = formatRate(now.samples);
+  return hung
+    ? { value: '0', words: unbroken(trans.__('was %1 samples/s', rate)) }
+    : {
+        value: UNKNOWN,
+        words: together(trans.__('last: %1 samples/s', rate))
+      };
 }

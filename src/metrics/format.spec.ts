@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import {
+  formatAgo,
   formatDigits,
   formatFixed,
   formatGiB,
@@ -8,6 +9,7 @@ import {
   formatMegabytes,
   formatRanks,
   formatRate,
+  formatRun,
   formatShare,
   formatTime,
   formatValue,
@@ -41,6 +43,19 @@ it('formats times in the unit that people would use', () => {
     '41\u00a0min',
     '2\u00a0h'
   ]);
+});
+
+it('says for how long a job has run as its sentence does, and in whole seconds while it runs', () => {
+  // the same as in the test of `duration` (tests/unit/jobs/test_job_state.py)
+  expect(
+    [0.04, 3.84, 9.5, 9.96, 41.2, 372, 8040].map(s => formatRun(s, true))
+  ).toEqual(
+    ['0.0 s', '3.8 s', '9.5 s', '10 s', '41 s', '6 min 12 s', '2 h 14 min'].map(
+      text => text.replace(/(\d) /g, '$1\u00a0')
+    )
+  );
+  expect(formatRun(9.5, false)).toBe('10\u00a0s');
+  expect(formatRun(null, true)).toBe(UNKNOWN);
 });
 
 it('never shows the unknown as zero', () => {
@@ -85,4 +100,15 @@ it('writes numbers in one way, whatever their size', () => {
   expect(formatDigits(1.2, 3, false)).toBe('1.2');
   expect(formatValue(0.00001234, 2)).toBe('1.2e-5');
   expect(formatValue(123456)).toBe('123,500');
+});
+
+it('says how long ago a time was, in the largest unit that fits', () => {
+  const ago = (seconds: number): string =>
+    formatAgo(new Date(1e12 - seconds * 1000), 1e12);
+  expect(ago(-5)).toBe('now');
+  expect(ago(59)).toBe('59 seconds ago');
+  expect(ago(5 * 60)).toBe('5 minutes ago');
+  expect(ago(26 * 3600)).toBe('yesterday');
+  expect(ago(20 * 86_400)).toBe('2 weeks ago');
+  expect(ago(800 * 86_400)).toBe('2 years ago');
 });

@@ -59,13 +59,13 @@ function formatterOf(
   key: string,
   options: Intl.NumberFormatOptions
 ): Intl.NumberFormat {
-  const known = formatters.get(key);
-  if (known) {
-    return known;
+  const cached = formatters.get(key);
+  if (cached) {
+    return cached;
   }
-  const made = new Intl.NumberFormat(undefined, options);
-  formatters.set(key, made);
-  return made;
+  const formatter = new Intl.NumberFormat(undefined, options);
+  formatters.set(key, formatter);
+  return formatter;
 }
 
 /** Format a number with a fixed number of decimals in the user's locale: 1.80. */
@@ -137,6 +137,22 @@ function both(
 export function formatSpan(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   return whole < 60 ? `${whole}${NBSP}s` : formatTime(whole);
+}
+
+/**
+ * For how long a job, trial or sweep has run: once it has ended as in the sentences of its state ("Done after 9.5 s."),
+ * before in whole seconds, because the time grows while it is displayed.
+ */
+export function formatRun(seconds: number | null, ended: boolean): string {
+  if (seconds === null) {
+    return UNKNOWN;
+  }
+  if (!ended) {
+    return formatSpan(seconds);
+  }
+  return seconds < 1
+    ? `${oneDecimal.format(Math.max(0, seconds))}${NBSP}s`
+    : formatTime(seconds);
 }
 
 /** Bytes as GiB, one decimal, without the unit. */
@@ -253,4 +269,26 @@ export function formatClock(at: Date | number, seconds = false): string {
   return Number.isNaN(Number(at))
     ? UNKNOWN
     : (seconds ? wholeSeconds : minutes).format(at).replace(/\s/g, NBSP);
+}
+
+/** Kept, as each takes longer to make than a row of a list to draw. */
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** Seconds of each unit of time, the longest first. */
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1]
+];
+
+/** How long ago a time was: "5 minutes ago", "yesterday". */
+export function formatAgo(at: Date, now = Date.now()): string {
+  const seconds = (now - at.getTime()) / 1000;
+  const [unit, length] =
+    UNITS.find(([, each]) => seconds >= each) ?? UNITS[UNITS.length - 1];
+  return relative.format(-Math.max(0, Math.floor(seconds / length)), unit);
 }

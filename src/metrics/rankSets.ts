@@ -14,7 +14,7 @@ export function parseRanks(text: string, size: number): number[] | null {
   if (!parts.length) {
     return Array.from({ length: size }, (_, rank) => rank);
   }
-  const found = new Set<number>();
+  const ranks = new Set<number>();
   for (const part of parts) {
     const span = /^(\d+)(?:-(\d+))?$/.exec(part);
     const [first, last] = [Number(span?.[1]), Number(span?.[2] ?? span?.[1])];
@@ -22,10 +22,10 @@ export function parseRanks(text: string, size: number): number[] | null {
       return null;
     }
     for (let rank = first; rank <= last; rank++) {
-      found.add(rank);
+      ranks.add(rank);
     }
   }
-  return [...found].sort((a, b) => a - b);
+  return [...ranks].sort((a, b) => a - b);
 }
 
 /** Format ranks for fields and commands: [0, 2, 3] is "0,2-3". */

@@ -1,7 +1,12 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { errorOfParts, shareWithoutError, shareInText } from './share';
+import {
+  errorOfParts,
+  lastShare,
+  shareWithoutError,
+  shareInText
+} from './share';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -32,4 +37,25 @@ it('says the error of parts where the sum is said as a bound only', () => {
   expect(errorOfParts(0.44, 0.2, trans)).toBe('');
   expect(errorOfParts(0.72, null, trans)).toBe('');
   expect(errorOfParts(0.72, 0.4, trans)).toBe('');
+});
+
+it('says the bound of a share that was measured as 0, and no communication only where there is no error', () => {
+  const last = (error: number | null, measured: boolean): string | null =>
+    lastShare(
+      {
+        current: false,
+        samples: 5,
+        step: 1,
+        overhead: 0,
+        error,
+        atLeast: false
+      },
+      measured,
+      trans
+    );
+  expect(last(0.13, true)).toBe('measured: at most 13\u00a0% of the step');
+  expect(last(0.13, false)).toBe('last: at most 13\u00a0%');
+  expect(last(0.4, true)).toBe('last: too unsteady to tell');
+  expect(last(null, false)).toBe('last: no communication');
+  expect(last(0, false)).toBe('last: no communication');
 });

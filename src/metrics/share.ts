@@ -75,16 +75,26 @@ export function shareInText(
   error: number | null,
   trans: TranslationBundle
 ): string {
-  if (share !== null && isVague(error)) {
-    return vagueText(trans);
-  }
-  const bound = share !== null && error ? boundOf(share, error) : null;
+  return share === null
+    ? UNKNOWN
+    : isVague(error)
+      ? vagueText(trans)
+      : knownShare(share, error, trans);
+}
+
+/** The same of a share that is known to be large, such as waiting for data, however large its error is. */
+export function knownShare(
+  share: number,
+  error: number | null,
+  trans: TranslationBundle
+): string {
+  const bound = error ? boundOf(share, error) : null;
   if (bound) {
     return 'most' in bound
       ? trans.__('at most %1', `${bound.most}${NBSP}%`)
       : trans.__('at least %1', `${bound.least}${NBSP}%`);
   }
-  return [shareWithoutError(share, error), plusMinus(share, error)]
+  return [formatShare(share), plusMinus(share, error)]
     .filter(Boolean)
     .join(' ');
 }
@@ -106,7 +116,8 @@ export function lastShare(
   if (current || overhead === null) {
     return null;
   }
-  if (overhead === 0) {
+  // a measured share of 0 has an error: it is a bound
+  if (overhead === 0 && !error) {
     return trans.__('last: no communication');
   }
   if (isVague(error)) {

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Rank } from '../tokens';
 import { formatShares } from './format';
+import { isVague } from './share';
 
 /** Parts of a step, from left to right in a bar. */
 export const PARTS = [
@@ -76,6 +77,21 @@ export function splitOf(
     optimizer: optimizer * scale,
     other: Math.max(0, rest - asleep)
   };
+}
+
+/**
+ * The parts of a step, to be shown: null also where communication is too unsteady to tell, as each part is then as
+ * uncertain. The only source of all bars, legends and columns of parts.
+ */
+export function shownSplit(
+  of: Parameters<typeof splitOf>[0] & Pick<Rank, 'comm_overhead_error'>
+): ISplit | null {
+  return isVague(of.comm_overhead_error) ? null : splitOf(of);
+}
+
+/** Whether a step is known, and its parts are not shown as they are too unsteady to tell. */
+export function isSplitVague(of: Parameters<typeof shownSplit>[0]): boolean {
+  return splitOf(of) !== null && shownSplit(of) === null;
 }
 
 /** The name of a part. */

@@ -4,8 +4,8 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { openNotebookOf } from '../locations/open';
-import { Advice, Cluster, IAdviceState } from '../tokens';
-import { TOAST_MS } from '../ui/actionButton';
+import { Advice, Cluster, IAdviceState, IKernelRecords } from '../tokens';
+import { tellBriefly, TOAST_MS } from '../ui/text/toast';
 
 /** Lines of one hunk of a unified diff, before and after. */
 interface IPart {
@@ -99,6 +99,7 @@ export function keepChange(
   cluster: Cluster,
   advice: Advice,
   tracker: INotebookTracker,
+  records: IKernelRecords,
   state: IAdviceState,
   trans: TranslationBundle
 ): void {
@@ -106,7 +107,7 @@ export function keepChange(
     return; // the second click of a double click
   }
   const panels = notebooksOf(cluster, advice)
-    .map(notebook => openNotebookOf(tracker, notebook))
+    .map(notebook => openNotebookOf(tracker, notebook, records))
     .filter(panel => panel !== null);
   const cells = [...new Set(panels)].flatMap(panel =>
     panel.content.widgets.map(({ model }, index) => ({
@@ -142,14 +143,13 @@ export function keepChange(
   panel.content.activeCellIndex = index;
   void panel.content.scrollToItem(index, 'smart');
   const number = isCodeCellModel(model) ? model.executionCount : null;
-  Notification.success(
+  tellBriefly(
     number === null
       ? trans.__('The change is in %1. Run the cell again.', panel.title.label)
       : trans.__(
           'The change is in cell [%1] of %2. Run it again, and the cells that use what it makes.',
           number,
           panel.title.label
-        ),
-    { autoClose: TOAST_MS }
+        )
   );
 }

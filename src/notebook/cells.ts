@@ -1,8 +1,13 @@
 import { Cell, ICodeCellModel } from '@jupyterlab/cells';
-import { NotebookPanel } from '@jupyterlab/notebook';
 
 import { RUN_KEY } from '../output/runs/storedRun';
-import { IOpener, showNotebook, tellCellGone } from '../locations/open';
+import {
+  goToCell,
+  indexIn,
+  IOpener,
+  showNotebook,
+  tellCellGone
+} from '../locations/open';
 
 /** A cell, as a cluster identifies it. */
 export interface ICell {
@@ -22,23 +27,12 @@ export async function showCell(place: ICell, opener: IOpener): Promise<void> {
   }
   const index =
     place.cell_id || place.cell
-      ? indexOf(panel, place)
+      ? indexIn(panel, place)
       : lastOfRanks(panel.content.widgets);
-  if (index < 0) {
-    if (place.cell) {
-      tellCellGone(panel, place.cell, opener.trans);
-    }
-    return;
+  if (index < 0 && place.cell) {
+    tellCellGone(panel, place.cell, opener.trans);
   }
-  const { content } = panel;
-  content.activeCellIndex = index;
-  await content.scrollToItem(index, 'center');
-  if (place.line) {
-    const widget = content.widgets[index];
-    await widget.ready;
-    content.mode = 'edit';
-    widget.editor?.setCursorPosition({ line: place.line - 1, column: 0 });
-  }
+  await goToCell(panel, index, place.line);
 }
 
 /** Index of the last cell with output of ranks; −1 if there is none. */
@@ -47,17 +41,4 @@ export function lastOfRanks(cells: readonly Pick<Cell, 'model'>[]): number {
     const ran = model.type === 'code' && model.getMetadata(RUN_KEY);
     return ran && (model as ICodeCellModel).outputs.length ? i : found;
   }, -1);
-}
-
-function indexOf(panel: NotebookPanel, place: ICell): number {
-  const { widgets } = panel.content;
-  const byId = widgets.findIndex(w => w.model.id === place.cell_id);
-  const count = /\d+/.exec(place.cell ?? '')?.[0];
-  return byId >= 0 || !count
-    ? byId
-    : widgets.findIndex(
-        w =>
-          w.model.type === 'code' &&
-          `${w.model.sharedModel.toJSON().execution_count}` === count
-      );
 }

@@ -1,5 +1,4 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import {
   INotebookTracker,
@@ -10,15 +9,19 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { attachedTo } from '../cluster/model/notebookCluster';
-import { CommandIDs } from '../commands';
-import { kernelPath, lastCluster } from '../locations/kernelPath';
+import { CommandIDs, isId } from '../commands';
 import { LOAD_LINE, SNIPPET } from '../snippets';
-import { IAdviceState, ILiveState, ISelection } from '../tokens';
-import { TOAST_MS } from '../ui/actionButton';
+import {
+  IAdviceState,
+  IKernelRecords,
+  ILiveState,
+  ISelection
+} from '../tokens';
 import { keepChange } from './applyChange';
 import { ICell, showCell } from './cells';
 import { attach } from './magics';
 import { openQuickstart } from './quickstart';
+import { tellBriefly } from '../ui/text/toast';
 
 /** What the commands for notebooks use; null if the front end lacks it. */
 export interface INotebookParts {
@@ -27,6 +30,7 @@ export interface INotebookParts {
   selection: ISelection;
   adviceState: IAdviceState;
   tracker: INotebookTracker;
+  records: IKernelRecords;
   browser: IDefaultFileBrowser | null;
   trans: TranslationBundle;
 }
@@ -42,7 +46,7 @@ export function addNotebookCommands(parts: INotebookParts): void {
 
 /** The command that attaches the current notebook to a cluster. */
 function addAttachCommand(parts: INotebookParts): void {
-  const { app, model, selection, tracker, trans } = parts;
+  const { app, model, selection, tracker, records, trans } = parts;
   app.commands.addCommand(CommandIDs.attachNotebook, {
     label: args =>
       (args.label as string | undefined) ?? trans.__('Attach to the Notebook'),
@@ -52,7 +56,11 @@ function addAttachCommand(parts: INotebookParts): void {
     isToggled: args => {
       const panel = tracker.currentWidget;
       const own = panel
-        ? attachedTo(model.clusters, kernelPath(panel), lastCluster(panel))
+        ? attachedTo(
+            model.clusters,
+            records.kernelPath(panel),
+            records.lastCluster(panel)
+          )
         : null;
       return !!own && own.id === args.id;
     },
@@ -61,9 +69,7 @@ function addAttachCommand(parts: INotebookParts): void {
         model.clusters.find(c => c.id === args.id) ?? selection.cluster;
       const panel = tracker.currentWidget;
       if (!panel) {
-        Notification.info(trans.__('Open a notebook first.'), {
-          autoClose: TOAST_MS
-        });
+        tellBriefly(trans.__('Open a notebook first.'), 'info');
       } else if (cluster) {
         await attach(panel, cluster.name, trans);
       }
@@ -72,8 +78,11 @@ function addAttachCommand(parts: INotebookParts): void {
       args: {
         type: 'object',
         properties: {
-          id: { type: 'string' },
-          name: { type: 'string' },
+          id: {
+            type: 'string',
+            description: 'Id of the cluster; if missing, the one in the panel'
+          },
+          name: { type: 'string', description: 'Name of the cluster' },
           label: { type: 'string', description: 'Label of the menu item' }
         }
       }
@@ -106,14 +115,13 @@ function addSnippetCommand(parts: INotebookParts): void {
       // select the first of them: each Shift+Enter continues with the next
       panel.content.activeCellIndex -= sources.length - 1;
       app.shell.activateById(panel.id);
-      Notification.success(
+      tellBriefly(
         trans._n(
           'The cell is in %2. Run it with Shift+Enter.',
           'The %1 cells are in %2. Run them with Shift+Enter.',
           sources.length,
           panel.title.label
-        ),
-        { autoClose: TOAST_MS }
+        )
       );
       return true;
     },
@@ -133,15 +141,16 @@ function addSnippetCommand(parts: INotebookParts): void {
 
 /** The command that puts a change which advice suggests into its cell. */
 function addKeepCommand(parts: INotebookParts): void {
-  const { app, model, adviceState, tracker, trans } = parts;
+  const { app, model, adviceState, tracker, records, trans } = parts;
   app.commands.addCommand(CommandIDs.keepChange, {
     label: trans.__('Keep the Suggested Change'),
     caption: trans.__('Put the change into the cell'),
+    isEnabled: args => isId(args.id) && isId(args.advice),
     execute: args => {
       const cluster = model.clusters.find(c => c.id === args.id);
       const advice = cluster?.metrics.advice.find(a => a.id === args.advice);
       if (cluster && advice) {
-        keepChange(cluster, advice, tracker, adviceState, trans);
+        keepChange(cluster, advice, tracker, records, adviceState, trans);
       }
     },
     describedBy: {
@@ -159,14 +168,16 @@ function addKeepCommand(parts: INotebookParts): void {
 
 /** The command that shows a cell. */
 function addCellCommand(parts: INotebookParts): void {
-  const { app, tracker, trans } = parts;
+  const { app, tracker, records, trans } = parts;
   const { commands } = app;
   commands.addCommand(CommandIDs.showCell, {
     label: trans.__('Go to the Cell'),
+    caption: trans.__('Show a cell of a notebook'),
+    isEnabled: args => isId(args.notebook),
     execute: async args => {
       if (typeof args.notebook === 'string') {
         const place = args as unknown as ICell;
-        await showCell(place, { commands, tracker, trans });
+        await showCell(place, { commands, tracker, records, trans });
       }
     },
     describedBy: {

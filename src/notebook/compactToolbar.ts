@@ -13,9 +13,9 @@ export function compactItem(
   name: string,
   item: Widget
 ): void {
-  const known = all.get(panel) ?? new NarrowItems(panel);
-  all.set(panel, known);
-  known.add(name, item);
+  const items = all.get(panel) ?? new NarrowItems(panel);
+  all.set(panel, items);
+  items.add(name, item);
 }
 
 /**

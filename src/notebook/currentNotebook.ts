@@ -1,18 +1,13 @@
-import { ISessionContext, Notification } from '@jupyterlab/apputils';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISessionContext } from '@jupyterlab/apputils';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel, ServiceManager } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import {
-  kernelPath,
-  kernelUseChanged,
-  lastCluster
-} from '../locations/kernelPath';
-import { ILiveState, ISelection, ISite } from '../tokens';
-import { TOAST_MS } from '../ui/actionButton';
-import { followKernels } from './kernelRecords';
-import { loadMagics } from './magics';
+import { IKernelRecords, ILiveState, ISelection, ISite } from '../tokens';
+import { followKernels } from './followKernels';
+import { loadAgain, loadMagics } from './magics';
 import { restartNote } from './texts';
+import { tellBriefly } from '../ui/text/toast';
 
 /** Tell the selection which notebook is in front, and load the magics into its kernel. */
 export function followCurrentNotebook(
@@ -20,11 +15,13 @@ export function followCurrentNotebook(
   site: ISite,
   selection: ISelection,
   tracker: INotebookTracker,
+  records: IKernelRecords,
   services: Pick<ServiceManager.IManager, 'sessions' | 'serverSettings'>,
   trans: TranslationBundle
 ): void {
   const loaded = new Set<string>();
   const lacking = new Set<string>();
+  const followedKernels = new WeakSet<Kernel.IKernelConnection>();
   const kernelNow = (): Kernel.IKernelConnection | null =>
     tracker.currentWidget?.sessionContext.session?.kernel ?? null;
   const tell = (): void => {
@@ -32,11 +29,25 @@ export function followCurrentNotebook(
     const panel = tracker.currentWidget;
     selection.setNotebook({
       path: panel?.context.path ?? null,
-      startedAs: panel && kernelPath(panel),
-      lastCluster: panel && lastCluster(panel),
+      startedAs: panel && records.kernelPath(panel),
+      lastCluster: panel && records.lastCluster(panel),
       kernel: kernel?.name ?? null,
       lacks: !!kernel && lacking.has(kernel.id)
     });
+  };
+  const restarted = (
+    kernel: Kernel.IKernelConnection,
+    panel: NotebookPanel | null
+  ): void => {
+    loaded.delete(kernel.id);
+    if (!lacking.has(kernel.id)) {
+      void loadAgain(kernel);
+    }
+    const note =
+      panel && restartNote(model.clusters, records.kernelPath(panel), trans);
+    if (note) {
+      tellBriefly(note, 'info');
+    }
   };
   const prepare = async (): Promise<void> => {
     const kernel = kernelNow();
@@ -48,16 +59,14 @@ export function followCurrentNotebook(
     const { id } = kernel;
     loaded.add(id);
     lacking.delete(id);
-    kernel.statusChanged.connect((_, status) => {
-      if (status === 'restarting' || status === 'autorestarting') {
-        loaded.delete(id);
-        const note =
-          panel && restartNote(model.clusters, kernelPath(panel), trans);
-        if (note) {
-          Notification.info(note, { autoClose: TOAST_MS });
+    if (!followedKernels.has(kernel)) {
+      followedKernels.add(kernel);
+      kernel.statusChanged.connect((_, status) => {
+        if (status === 'restarting' || status === 'autorestarting') {
+          restarted(kernel, panel);
         }
-      }
-    });
+      });
+    }
     // the notebook was closed before the kernel answered: it is asked again when reopened
     const forget = (): void => void loaded.delete(id);
     kernel.disposed.connect(forget);
@@ -81,10 +90,11 @@ export function followCurrentNotebook(
     model,
     site,
     tracker,
+    records,
     services.sessions,
     services.serverSettings
   );
-  kernelUseChanged.connect(tell);
+  records.changed.connect(tell);
   const look = (): void => void prepare();
   let followed: ISessionContext | null = null;
   model.changed.connect(look);

@@ -68,9 +68,9 @@ export async function namesIn(
   if (content.status !== 'ok') {
     return null;
   }
-  const said = content.user_expressions?.names as
+  const reply = content.user_expressions?.names as
     { status: string; data?: Record<string, string> } | undefined;
-  const text = said?.data?.['text/plain'];
+  const text = reply?.data?.['text/plain'];
   // a repr of JSON: a quoted text
   return text ? (JSON.parse(text.slice(1, -1)) as string[]) : null;
 }

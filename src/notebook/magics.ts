@@ -3,8 +3,8 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { TOAST_MS } from '../ui/actionButton';
 import { isIPython, runQuietly } from './kernel';
+import { tellBriefly, TOAST_MS } from '../ui/text/toast';
 
 // not as an extension: a later %load_ext by the user would report that it is already loaded
 const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
@@ -18,6 +18,31 @@ export async function loadMagics(
   }
   const error = await runQuietly(kernel, LOAD);
   return error?.ename !== 'ModuleNotFoundError';
+}
+
+/**
+ * Load the magics again in a kernel that is being restarted, before any cell runs: *Restart Kernel and Run All Cells*
+ * sends its cells as soon as the kernel is back.
+ */
+export async function loadAgain(
+  kernel: Kernel.IKernelConnection
+): Promise<void> {
+  // waits until the connection has dropped what was to be sent before; what is sent then comes first
+  if (!(await isIPython(kernel))) {
+    return;
+  }
+  try {
+    await runQuietly(kernel, LOAD);
+  } catch (error) {
+    // the kernel died, or was restarted once more
+    if (!kernel.isDisposed && !isCanceled(error)) {
+      throw error;
+    }
+  }
+}
+
+function isCanceled(error: unknown): boolean {
+  return error instanceof Error && /^Canceled/.test(error.message);
 }
 
 /** Make a notebook use a cluster, and report it. */
@@ -36,9 +61,7 @@ export async function attach(
   const code = `${LOAD}\nget_ipython().run_line_magic('distributed', 'attach ${name}')`;
   const error = await runQuietly(kernel, code);
   if (error === null) {
-    Notification.success(trans.__('%1 uses %2.', panel.title.label, name), {
-      autoClose: 4000
-    });
+    tellBriefly(trans.__('%1 uses %2.', panel.title.label, name));
   } else if (error.ename === 'ModuleNotFoundError') {
     Notification.error(
       trans.__(

@@ -2,7 +2,7 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { IToolbarWidgetRegistry, Notification } from '@jupyterlab/apputils';
+import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import {
   ITranslator,
@@ -14,35 +14,31 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
-import {
-  kernelPath,
-  kernelUseChanged,
-  lastCluster
-} from '../locations/kernelPath';
 import { CommandIDs } from '../commands';
-import { ILiveState } from '../tokens';
-import { TOAST_MS } from '../ui/actionButton';
+import { IKernelRecords, ILiveState } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
 import { clusterItem, pickedOf } from './texts';
+import { tellBriefly } from '../ui/text/toast';
 
 /** The cluster picker in the notebook's toolbar. */
 export const pickerPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:picker',
   description: "Chooses the notebook's cluster in its toolbar.",
   autoStart: true,
-  requires: [ILiveState, IToolbarWidgetRegistry],
+  requires: [ILiveState, IKernelRecords, IToolbarWidgetRegistry],
   optional: [ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: ILiveState,
+    records: IKernelRecords,
     registry: IToolbarWidgetRegistry,
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     registry.addFactory<NotebookPanel>('Notebook', 'dtrain-cluster', panel => {
-      const picker = new Picker(panel, model, app.commands, trans);
+      const picker = new Picker(panel, model, records, app.commands, trans);
       compactItem(panel, 'dtrain-cluster', picker);
       return picker;
     });
@@ -53,26 +49,27 @@ class Picker extends ReactWidget {
   constructor(
     private _panel: NotebookPanel,
     private _model: ILiveState,
+    private _records: IKernelRecords,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle
   ) {
     super();
     this.addClass('jp-DtrainNotebook-picker');
     _model.changed.connect(this._changed, this);
-    kernelUseChanged.connect(this._changed, this);
+    _records.changed.connect(this._changed, this);
   }
 
   override dispose(): void {
     this._model.changed.disconnect(this._changed, this);
-    kernelUseChanged.disconnect(this._changed, this);
+    this._records.changed.disconnect(this._changed, this);
     super.dispose();
   }
 
   protected render(): JSX.Element {
     const trans = this._trans;
-    const path = kernelPath(this._panel);
+    const path = this._records.kernelPath(this._panel);
     const { clusters } = this._model;
-    const last = lastCluster(this._panel);
+    const last = this._records.lastCluster(this._panel);
     // no cell runs in it, such as the executed notebook of a job
     const cluster = this._panel.sessionContext.hasNoKernel
       ? null
@@ -101,7 +98,7 @@ class Picker extends ReactWidget {
         }
         onClick={event => {
           if (why) {
-            Notification.info(why, { autoClose: TOAST_MS });
+            tellBriefly(why, 'info');
           } else {
             this._open(event.currentTarget);
           }
@@ -131,7 +128,7 @@ class Picker extends ReactWidget {
         args: {
           id: cluster.id,
           name: cluster.name,
-          label: clusterItem(cluster, this._trans)
+          label: clusterItem(cluster, this._records, this._trans)
         }
       });
     }
@@ -139,7 +136,9 @@ class Picker extends ReactWidget {
       menu.addItem({ type: 'separator' });
     }
     menu.addItem({ command: CommandIDs.startCluster, args: { ask: true } });
-    menu.addItem({ command: CommandIDs.showPanel });
+    if (this._commands.hasCommand(CommandIDs.showPanel)) {
+      menu.addItem({ command: CommandIDs.showPanel });
+    }
     menu.aboutToClose.connect(() => {
       // after the command that was chosen has run
       requestAnimationFrame(() => menu.dispose());

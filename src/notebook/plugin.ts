@@ -4,11 +4,17 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { IAdviceState, ILiveState, ISelection, ISite } from '../tokens';
+import {
+  IAdviceState,
+  IKernelRecords,
+  ILiveState,
+  ISelection,
+  ISite
+} from '../tokens';
 import { addNotebookCommands } from './commands';
 import { followCurrentNotebook } from './currentNotebook';
 
@@ -17,7 +23,14 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:notebook',
   description: 'Attaches notebooks to clusters; loads the magics silently.',
   autoStart: true,
-  requires: [ILiveState, ISite, ISelection, IAdviceState, INotebookTracker],
+  requires: [
+    ILiveState,
+    ISite,
+    ISelection,
+    IAdviceState,
+    IKernelRecords,
+    INotebookTracker
+  ],
   optional: [IDefaultFileBrowser, ICommandPalette, ITranslator],
   activate: (
     app: JupyterFrontEnd,
@@ -25,6 +38,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     site: ISite,
     selection: ISelection,
     adviceState: IAdviceState,
+    records: IKernelRecords,
     tracker: INotebookTracker,
     browser: IDefaultFileBrowser | null,
     palette: ICommandPalette | null,
@@ -37,22 +51,29 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       selection,
       adviceState,
       tracker,
+      records,
       browser,
       trans
     });
-    palette?.addItem({
-      command: CommandIDs.openQuickstart,
-      category: trans.__('Distributed')
-    });
-    palette?.addItem({
-      command: CommandIDs.insertSnippet,
-      category: trans.__('Distributed')
+    for (const command of [
+      CommandIDs.openQuickstart,
+      CommandIDs.insertSnippet,
+      CommandIDs.attachNotebook
+    ]) {
+      palette?.addItem({ command, category: trans.__('Distributed') });
+    }
+    NotebookActions.executed.connect((_, { cell }) => {
+      // it may have started a cluster
+      if (/^%%?distributed/m.test(cell.model.sharedModel.getSource())) {
+        model.look();
+      }
     });
     followCurrentNotebook(
       model,
       site,
       selection,
       tracker,
+      records,
       app.serviceManager,
       trans
     );

@@ -31,25 +31,24 @@ export async function openQuickstart(
   const isIn = PathExt.basename(parent) === FOLDER;
   const folder = isIn ? parent : PathExt.join(parent, FOLDER);
   const isNew = !isIn && !(await namesIn(parent)).has(FOLDER);
-  const files = await request<Record<string, object | string>>(
-    settings,
-    'GET',
-    'quickstart'
-  );
+  // by their paths: notebooks, and pages as text
+  const files = (await request(settings, 'GET', '/quickstart')) as Readonly<
+    Record<string, object | string>
+  >;
   if (isNew) {
     await contents.save(folder, { type: 'directory' });
   }
   const there = isNew ? new Set<string>() : await namesIn(folder);
-  const made = new Set<string>();
+  const created = new Set<string>();
   let copied = 0;
   for (const [name, content] of Object.entries(files)) {
     const [first, ...below] = name.split('/');
     if (there.has(first)) {
       continue;
     }
-    if (below.length && !made.has(first)) {
+    if (below.length && !created.has(first)) {
       await contents.save(PathExt.join(folder, first), { type: 'directory' });
-      made.add(first);
+      created.add(first);
     }
     await contents.save(
       PathExt.join(folder, name),

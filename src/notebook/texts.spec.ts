@@ -1,10 +1,12 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
+import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster, makeVerdict } from '../testing/clusters';
 import { Cluster, Verdict } from '../tokens';
 import { clusterItem, pickedOf, restartNote } from './texts';
 
+const records = new KernelRecords();
 const trans = nullTranslator.load('');
 
 it('claims nothing of a cluster without a server, and lets nothing be chosen', () => {
@@ -40,9 +42,15 @@ it('has the words of the verdict beside its glyph', () => {
 
 it('names a cluster with its size, its notebooks, and its state unless it is ready', () => {
   const cluster = makeCluster({ notebooks: ['/home/u/work/mycnn.ipynb'] });
-  expect(clusterItem(cluster, trans)).toBe('local-2 · 2 ranks · mycnn.ipynb');
+  expect(clusterItem(cluster, records, trans)).toBe(
+    'local-2 · 2 ranks · mycnn.ipynb'
+  );
   expect(
-    clusterItem(makeCluster({ state: 'starting', notebooks: [] }), trans)
+    clusterItem(
+      makeCluster({ state: 'starting', notebooks: [] }),
+      records,
+      trans
+    )
   ).toBe('local-2 · 2 ranks · starting');
 });
 

@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster, Link } from '../tokens';
+import { Cluster, IKernelRecords, Link } from '../tokens';
 import { GlyphKind } from '../verdicts/glyphKind';
 import { isNotebook } from '../locations/location';
-import { notebookName, serverRoot } from '../locations/kernelPath';
+import { serverRoot } from '../locations/serverRoot';
 import { clusterGlyph, ranksText, stateWord } from '../verdicts/sentence';
 import { briefly } from '../verdicts/texts';
 import { alarmOf, holdUpOf } from '../verdicts/verdict';
@@ -22,6 +22,7 @@ export interface IPicked {
 /** A cluster in the picker's menu: "local-3 · 2 ranks · mycnn.ipynb". */
 export function clusterItem(
   cluster: Cluster,
+  records: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): string {
   const { name, world, state, notebooks } = cluster;
@@ -29,7 +30,7 @@ export function clusterItem(
     name,
     ranksText(world.size, trans),
     ...(state === 'ready' ? [] : [stateWord(state, trans)]),
-    ...notebooks.map(notebookName)
+    ...notebooks.map(notebook => records.notebookName(notebook))
   ].join(' · ');
 }
 
@@ -60,8 +61,8 @@ export function pickedOf(
 
 /** The text of a cluster's glyph: what keeps it from going on, or holds it up, else its state. */
 function wordOf(cluster: Cluster, trans: TranslationBundle): string {
-  const found = alarmOf(cluster.metrics) ?? holdUpOf(cluster.metrics);
-  return found ? briefly(found, trans) : stateWord(cluster.state, trans);
+  const verdict = alarmOf(cluster.metrics) ?? holdUpOf(cluster.metrics);
+  return verdict ? briefly(verdict, trans) : stateWord(cluster.state, trans);
 }
 
 /** What a restart of a notebook's kernel does to its cell that runs on ranks; null if it interrupts none. */

@@ -6,13 +6,8 @@ import { shareInText } from '../metrics/share';
 import { shownMetrics } from '../metrics/currentMetrics';
 import { sentence } from '../verdicts/sentence';
 import { interruptedOperations, IOutcome } from './runs/outcome';
-import {
-  IRunStatus,
-  variablesSurvive,
-  problemOf,
-  problemText,
-  timeText
-} from './runStatus';
+import { IRunStatus, problemOf, variablesSurvive } from './runStatus';
+import { problemText, timeText } from './runTexts';
 
 /** What a cell does, or how it ended, with its time. */
 export function BarText(props: {
@@ -87,11 +82,8 @@ export function BarText(props: {
     );
   }
   if (props.paused && cluster) {
-    return (
-      <>
-        <b>{sentence(cluster, trans)}</b> <span>{time}</span>
-      </>
-    );
+    // the time since its start would read as time for which it has run
+    return <b>{unbroken(sentence(cluster, trans))}</b>;
   }
   return (
     <>

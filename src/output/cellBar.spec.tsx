@@ -3,7 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeVerdict } from '../testing/clusters';
+import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { record as recorded } from '../testing/record';
 import { formatClock } from '../metrics/format';
 import { Bar } from './cellBar';
@@ -84,6 +84,27 @@ it('says of a cell only what was known when the server was last heard of', () =>
 it('calls a cell whose cluster somebody stopped no failure', () => {
   const text = said('failed', [0, 1], 'The cluster was stopped.');
   expect(text).toBe('The cluster was stopped.');
+});
+
+it('says where a cell is paused, and no time as if it ran', () => {
+  const record = recorded({ state: 'running', ended_at: null });
+  const text = 'Paused on 1 rank at cell [7], line 6.';
+  const cluster = makeCluster({
+    state: 'paused',
+    summary: { code: 'paused', values: {}, text },
+    ranks: [
+      makeRank(0, { state: 'paused' }),
+      makeRank(1, { state: 'in collective' }),
+      makeRank(2, { state: 'busy' })
+    ]
+  });
+  const bar = (ranks: number[]): string =>
+    said('running', ranks, '', { record, cluster, seconds: 12 }).replace(
+      /\u00a0/g,
+      ' '
+    );
+  expect(bar([0, 1])).toBe(text);
+  expect(bar([2])).toContain('running for 12 s');
 });
 
 it('says that training waits for data, and leaves out communication', () => {

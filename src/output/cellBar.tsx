@@ -1,11 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { Action } from '../ui/actionButton';
 import { Glyph } from '../ui/icons/glyph';
 import { BarText } from './barText';
 import { IOutcome, isStopped, soFar } from './runs/outcome';
 import { Choice } from './lines/parts';
-import { glyphOf, IRunStatus, lostText, problemOf } from './runStatus';
+import { IRunStatus, problemOf } from './runStatus';
+import { glyphOf, lostText } from './runTexts';
 
 /** Maximum number of rank chips; with more ranks, a list is used. */
 const MOST_CHIPS = 16;
@@ -67,40 +69,29 @@ export function Bar(props: {
         <span className="jp-DtrainOutput-chips">
           <Action
             label={trans.__('Interrupt')}
+            className="jp-DtrainOutput-button"
             title={trans.__('Interrupt, keep variables')}
-            act={actions.interrupt}
-            why={trans.__('You may not interrupt this cluster.')}
+            why={
+              actions.interrupt
+                ? null
+                : trans.__('You may not interrupt this cluster.')
+            }
+            onClick={() => actions.interrupt?.()}
           />
           <Action
             label={trans.__('Stacks')}
+            className="jp-DtrainOutput-button"
             title={trans.__('Where each rank is')}
-            act={actions.stacks}
-            why={trans.__('You may not see the stacks of this cluster.')}
+            why={
+              actions.stacks
+                ? null
+                : trans.__('You may not see the stacks of this cluster.')
+            }
+            onClick={() => actions.stacks?.()}
           />
         </span>
       )}
     </div>
-  );
-}
-
-/** A button that says why it is disabled. */
-export function Action(props: {
-  label: string;
-  act: (() => void) | null;
-  why: string;
-  title?: string;
-}): JSX.Element {
-  const { label, act, why, title } = props;
-  return (
-    <button
-      type="button"
-      className="jp-DtrainOutput-button"
-      aria-disabled={act ? undefined : true}
-      title={act ? title : why}
-      onClick={() => act?.()}
-    >
-      {label}
-    </button>
   );
 }
 

@@ -5,18 +5,20 @@ import { createPortal } from 'react-dom';
 import { formatRanks } from '../metrics/format';
 import { Bar, IBarActions } from './cellBar';
 import { IPlacedBlock } from './text/interleaved';
+import { IWidgetNotes } from './displays';
 import { Failure, IFailureActions } from './failure';
 import { foldLines } from './lines/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
-import { Area, ILeft, Lines, rowsOf } from './text/rows';
+import { ILeft, rowsOf } from './text/leftLines';
+import { Area, Lines } from './text/rows';
 import { IRunStatus, variablesSurvive } from './runStatus';
 import { outcomeOf } from './runs/outcome';
 import { hintIn, parseTracebacks, tracebacksOf } from './lines/traceback';
 import { Choice } from './lines/parts';
 
 /** State of a cell of ranks. */
-export interface ICellState {
+export interface ICellState extends IWidgetNotes {
   output: ICellOutput;
   ranks: readonly number[];
   status: IRunStatus;
@@ -24,14 +26,6 @@ export interface ICellState {
   /** Text between displays of ranks; the rest is above. */
   between: readonly IPlacedBlock[];
   left: ILeft;
-  /** Number of widgets that can't be displayed: no kernel has their models. */
-  gone: number;
-  /** Ranks with widgets that are disabled, as their processes have ended. */
-  dead: readonly number[];
-  /** Ranks with widgets that are disabled, as no kernel passes their messages on. */
-  disconnected: readonly number[];
-  /** Ranks that ended before their widgets were loaded. */
-  unloaded: readonly number[];
 }
 
 /** Why widgets are not displayed, or disabled. */
@@ -68,6 +62,26 @@ function WidgetNotes(props: {
             "The widgets of ranks %2 are disabled: this notebook's kernel was restarted or changed. To use them, run the cell again.",
             state.disconnected.length,
             formatRanks(state.disconnected)
+          )}
+        </p>
+      )}
+      {state.still.dead.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'The display of rank %2 no longer changes: its process has ended. To see it change, run the cell again.',
+            'The displays of ranks %2 no longer change: their processes have ended. To see them change, run the cell again.',
+            state.still.dead.length,
+            formatRanks(state.still.dead)
+          )}
+        </p>
+      )}
+      {state.still.disconnected.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            "The display of rank %2 no longer changes: this notebook's kernel was restarted or changed. To see it change, run the cell again.",
+            "The displays of ranks %2 no longer change: this notebook's kernel was restarted or changed. To see them change, run the cell again.",
+            state.still.disconnected.length,
+            formatRanks(state.still.disconnected)
           )}
         </p>
       )}
@@ -109,19 +123,24 @@ export function CellView(props: {
     lines: rows,
     left: { ...left, uncounted: left.gone > 0 }
   });
+  // a rank that has printed nothing would leave an empty block
+  const hasOutput = (r: number): boolean =>
+    left.gone > 0 ||
+    linesOf(above, r).length > 0 ||
+    output.area.some(row => row.ranks.includes(r));
   const isAbove = !between.length || choice !== 'by rank';
   const rank = typeof choice === 'number' ? choice : null;
   const own = status.state === 'interrupted' || status.state === 'not run';
   const { record, said } = status;
-  const known = (record?.result ?? record)?.failures.filter(
+  const raised = (record?.result ?? record)?.failures.filter(
     f => f.kind === 'raised'
   );
-  const told = own ? [] : (output.failure?.rows ?? []);
-  const rows = known ? [] : told;
+  const failureRows = own ? [] : (output.failure?.rows ?? []);
+  const rows = raised ? [] : failureRows;
   const tracebacks = own
     ? []
-    : known
-      ? tracebacksOf(known)
+    : raised
+      ? tracebacksOf(raised)
       : parseTracebacks(rows);
   const outcome = outcomeOf(
     said,
@@ -144,7 +163,7 @@ export function CellView(props: {
         (above.length > 0 || left.gone > 0 || output.area.length > 0) && (
           <div className="jp-DtrainOutput-out">
             {choice === 'by rank' ? (
-              ranks.map(r => (
+              ranks.filter(hasOutput).map(r => (
                 <section
                   key={r}
                   aria-label={trans.__('Rank %1', r)}
@@ -175,8 +194,9 @@ export function CellView(props: {
       <WidgetNotes state={state} trans={trans} />
       <Failure
         tracebacks={tracebacks}
+        chosen={rank}
         rows={rows}
-        hint={hintIn(told)}
+        hint={hintIn(failureRows)}
         actions={actions}
         trans={trans}
       />

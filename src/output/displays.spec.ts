@@ -2,13 +2,17 @@ import { CodeCell } from '@jupyterlab/cells';
 import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
-import { markDisplays } from './displays';
+import { markDisplays, notesOfCopy } from './displays';
 import { ICellOutput } from './runs/cellOutput';
 
 type Marked = ReturnType<typeof markDisplays>;
 
 /** Marks widgets of rank 1 with this content; `has`: whether its process still runs. */
-function mark(contents: readonly string[], has: boolean): [Element, Marked] {
+function mark(
+  contents: readonly string[],
+  has: boolean,
+  kind: ICellOutput['kinds'][number] = 'widget'
+): [Element, Marked] {
   const widgets = contents.map(html => {
     const widget = new Widget();
     widget.node.innerHTML = `<div class="jp-OutputArea-output">${html}</div>`;
@@ -22,7 +26,7 @@ function mark(contents: readonly string[], has: boolean): [Element, Marked] {
     area: [],
     failure: null,
     ranks: [1],
-    kinds: widgets.map(() => 'widget'),
+    kinds: widgets.map(() => kind),
     places: widgets.map(() => 1),
     parts: widgets.map(() => 0)
   };
@@ -73,9 +77,59 @@ it('disables controls that have lost their kernel although their rank is alive',
   expect(mark([SLIDER], true)[1].disconnected).toEqual([]);
 });
 
+it('says of labels and bars that they no longer change, and shows no icon of a lost kernel', () => {
+  const cut = (html: string): string =>
+    html.replace(
+      'jupyter-widgets ',
+      'jupyter-widgets jupyter-widgets-disconnected '
+    );
+  const label = '<div class="jupyter-widgets widget-label">waits</div>';
+  const bar = (width: string, kind: string): string =>
+    box(
+      '<div class="jupyter-widgets widget-hprogress">' +
+        `<div class="progress-bar ${kind}" style="width: ${width}"></div></div>`,
+      label
+    );
+  const running = bar('40%', '');
+  for (const lost of [label, running]) {
+    const [node, { still, disconnected }] = mark([cut(lost)], true);
+    expect([still.dead, still.disconnected, disconnected]).toEqual([
+      [],
+      [1],
+      []
+    ]);
+    expect(node.querySelector('[data-dtrain-disabled]')).not.toBeNull();
+    const [dead, ended] = mark([lost], false);
+    expect(ended.still).toEqual({ dead: [1], disconnected: [] });
+    expect(dead.querySelector('[data-dtrain-still]')).not.toBeNull();
+    expect(mark([lost], true)[1].still).toEqual({ dead: [], disconnected: [] });
+  }
+  // what has ended by itself is as static as text, but has no icon, either
+  for (const whole of [bar('100%', ''), bar('40%', 'progress-bar-danger')]) {
+    const [node, { still }] = mark([cut(whole)], true);
+    expect(still).toEqual({ dead: [], disconnected: [] });
+    expect(node.querySelector('[data-dtrain-disabled]')).not.toBeNull();
+  }
+});
+
+it('hides the empty line with which rich ends a progress bar', () => {
+  const texts = ['<pre></pre>', '<pre>rank 1</pre>', '<img>'];
+  const [node] = mark(texts, true, 'table');
+  expect(
+    [...node.children].map(e => e.hasAttribute('data-dtrain-hidden'))
+  ).toEqual([true, false, false]);
+});
+
 it('tells a widget that was never loaded from one that is disabled', () => {
   const [node, { dead, unloaded }] = mark(['Loading widget...'], false);
   expect([dead, unloaded]).toEqual([[], [1]]);
   expect(node.querySelector('[data-dtrain-hidden]')).not.toBeNull();
   expect(mark(['Loading widget...'], true)[1].unloaded).toEqual([]);
+  // in a copy of a notebook, the rank's process may be alive
+  const { gone, unloaded: ofCopy } = notesOfCopy(
+    mark(['Loading widget...'], false)[1]
+  );
+  expect([gone, ofCopy]).toEqual([1, []]);
+  const slider = notesOfCopy(mark([SLIDER], false)[1]);
+  expect([slider.dead, slider.disconnected]).toEqual([[], [1]]);
 });

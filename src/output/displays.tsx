@@ -1,9 +1,18 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
-import { Widget } from '@lumino/widgets';
 import React from 'react';
 
+import {
+  controlsOf,
+  isBlank,
+  isClosed,
+  isDisconnected,
+  isGone,
+  isLoading,
+  mightChange,
+  viewsOf
+} from '../jupyterlab/ipywidgets';
 import { Choice, countParts, orderOf, WIDE } from './lines/parts';
 import { ICellOutput } from './runs/cellOutput';
 
@@ -20,7 +29,8 @@ const FIRST = 8;
  * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
  * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
  * model in any kernel, the ranks with widgets that no longer respond, those whose widgets have lost their
- * kernel, and those with widgets that were not loaded in time.
+ * kernel, and those with widgets that were not loaded in time; and, for both reasons, the ranks with widgets that
+ * take no input, but might seem to change still.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -29,22 +39,16 @@ export function markDisplays(
   ranks: readonly number[],
   all: boolean,
   ended: ReadonlySet<number>
-): {
-  beyond: number;
-  any: boolean;
-  gone: number;
-  dead: number[];
-  disconnected: number[];
-  unloaded: number[];
-} {
+): { beyond: number; any: boolean } & IWidgetNotes {
   const rank = typeof choice === 'number' ? choice : null;
   const parts = countParts(output.lines);
   const { widgets, node } = area;
-  const seen = { figure: 0, table: 0 };
+  const counts = { figure: 0, table: 0 };
   const withWidgets = new Set<number>();
   const dead = new Set<number>();
   const disconnected = new Set<number>();
   const unloaded = new Set<number>();
+  const still = { dead: new Set<number>(), disconnected: new Set<number>() };
   let beyond = 0;
   let gone = 0;
   const order = widgets
@@ -58,7 +62,7 @@ export function markDisplays(
     let hidden =
       place === null ||
       (place !== undefined && other) ||
-      (kind === 'widget' && isClosed(widget));
+      (kind === 'widget' ? isClosed(widget) : isBlank(widget));
     if (typeof place === 'number' && !hidden && isGone(widget)) {
       hidden = true;
       gone++;
@@ -68,9 +72,14 @@ export function markDisplays(
       const controls = controlsOf(widget);
       const lost = controls.filter(c => isOver || isDisconnected(c));
       controls.forEach(c => c.toggleAttribute('inert', lost.includes(c)));
-      widget.node.toggleAttribute('data-dtrain-disabled', lost.length > 0);
+      const cut = viewsOf(widget).some(isDisconnected);
+      const stops = !lost.length && (isOver || cut) && mightChange(widget);
+      widget.node.toggleAttribute('data-dtrain-disabled', cut || !!lost.length);
+      widget.node.toggleAttribute('data-dtrain-still', stops);
       if (lost.length) {
         (isOver ? dead : disconnected).add(place);
+      } else if (stops) {
+        (isOver ? still.dead : still.disconnected).add(place);
       } else if (isOver && isLoading(widget)) {
         unloaded.add(place);
         hidden = true; // it would say so forever
@@ -79,7 +88,7 @@ export function markDisplays(
     if (typeof place === 'number' && !hidden) {
       // a rank's progress bars are shown all or not at all: only the last one moves
       const many =
-        kind === 'widget' ? withWidgets.add(place).size : ++seen[kind];
+        kind === 'widget' ? withWidgets.add(place).size : ++counts[kind];
       hidden = !all && many > FIRST;
       beyond += hidden ? 1 : 0;
     }
@@ -95,11 +104,11 @@ export function markDisplays(
       widget.node.style.order = String(from + after);
     }
   }
-  const any = seen.figure + seen.table + withWidgets.size > 0;
+  const any = counts.figure + counts.table + withWidgets.size > 0;
   node.toggleAttribute('data-dtrain-displays', any);
   node.style.setProperty(
     '--jp-dtrain-columns',
-    String(Math.min(4, Math.max(1, seen.figure)))
+    String(Math.min(4, Math.max(1, counts.figure)))
   );
   const nothing = output.places.every(place => place === null);
   node.toggleAttribute('data-dtrain-empty', nothing);
@@ -111,55 +120,51 @@ export function markDisplays(
     gone,
     dead: sorted(dead),
     disconnected: sorted(disconnected),
-    unloaded: sorted(unloaded)
+    unloaded: sorted(unloaded),
+    still: {
+      dead: sorted(still.dead),
+      disconnected: sorted(still.disconnected)
+    }
   };
 }
 
-/**
- * Whether a view has lost its kernel, which was restarted or changed: ipywidgets marks it with an icon. The new
- * kernel does not pass its messages on, although its rank is alive.
- */
-function isDisconnected(view: Element): boolean {
-  return view.classList.contains('jupyter-widgets-disconnected');
+/** Ranks with widgets that no longer change: their processes have ended, or they have lost their kernel. */
+export interface IStill {
+  dead: readonly number[];
+  disconnected: readonly number[];
 }
 
-/** Whether the rank has closed this widget, whose view then hides itself. */
-function isClosed(output: Widget): boolean {
-  return !!output.node.querySelector(
-    ':scope > .jp-OutputArea-output.lm-mod-hidden'
-  );
+/** What is to be said of the widgets of a cell. */
+export interface IWidgetNotes {
+  /** Number of widgets that can't be displayed: no kernel has their models. */
+  gone: number;
+  /** Ranks with widgets that are disabled, as their processes have ended. */
+  dead: readonly number[];
+  /** Ranks with widgets that are disabled, as no kernel passes their messages on. */
+  disconnected: readonly number[];
+  /** Ranks that ended before their widgets were loaded. */
+  unloaded: readonly number[];
+  /** Ranks with widgets without controls that no longer change. */
+  still: IStill;
 }
-
-/** Whether only an error is left of this widget: its model is unknown, as in a copy of a notebook. */
-function isGone(output: Widget): boolean {
-  const shown = output.node.querySelector(
-    ':scope > .jp-OutputArea-output.jupyter-widgets'
-  );
-  return !!shown && !shown.firstElementChild;
-}
-
-/** Whether a widget waits for its model. */
-function isLoading(output: Widget): boolean {
-  const shown = output.node.querySelector(':scope > .jp-OutputArea-output');
-  return !!shown && !shown.firstElementChild && !!shown.textContent;
-}
-
-/** Classes of ipywidgets' own views that may take input. */
-const OWN =
-  '.jupyter-widgets:is(.widget-inline-hbox, .widget-inline-vbox, .widget-button, ' +
-  '.widget-toggle-button, .widget-upload, .jupyter-widget-tagsinput)' +
-  ':not(.widget-html, .widget-htmlmath)';
-const INPUT = 'input, button, select, textarea, [role="slider"]';
 
 /**
- * The views that need their rank: ipywidgets' own that take input, which a progress bar does not.
- *
- * A view of another library may have controls that work without its rank, such as a figure's toolbar or the
- * heads of a table; so do tabs.
+ * The notes on widgets in a copy of a notebook: the processes of its ranks may be alive, but not for this notebook,
+ * whose kernel is another one.
  */
-function controlsOf(output: Widget): Element[] {
-  const own = output.node.querySelectorAll(`.jp-OutputArea-output ${OWN}`);
-  return [...own].filter(e => e.matches(INPUT) || e.querySelector(INPUT));
+export function notesOfCopy(notes: IWidgetNotes): IWidgetNotes {
+  const both = (a: readonly number[], b: readonly number[]): number[] =>
+    [...new Set([...a, ...b])].sort((x, y) => x - y);
+  return {
+    gone: notes.gone + notes.unloaded.length,
+    dead: [],
+    disconnected: both(notes.dead, notes.disconnected),
+    unloaded: [],
+    still: {
+      dead: [],
+      disconnected: both(notes.still.dead, notes.still.disconnected)
+    }
+  };
 }
 
 /** Button below the displays of ranks for those that are not displayed yet. */

@@ -1,13 +1,14 @@
-import { Clipboard, Notification } from '@jupyterlab/apputils';
+import { Clipboard } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { TOAST_MS } from '../ui/actionButton';
+import { Action } from '../ui/actionButton';
 import { Glyph } from '../ui/icons/glyph';
-import { Action } from './cellBar';
+import { Filled } from '../ui/text/filled';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
 import { failedText, tracebackText } from './lines/tracebackText';
+import { tellBriefly } from '../ui/text/toast';
 
 /** Actions for a failure. */
 export interface IFailureActions {
@@ -23,9 +24,11 @@ export interface IFailureActions {
   compare: (rank: number) => { act: (() => void) | null; why: string };
 }
 
-/** Errors of ranks: the first traceback, and one line for each other traceback. */
+/** Errors of ranks: the chosen rank's traceback, or the first; and one line for each other traceback. */
 export function Failure(props: {
   tracebacks: readonly ITraceback[];
+  /** The rank whose output is displayed; null for all. */
+  chosen: number | null;
   /** The kernel's text, displayed if no traceback could be parsed from it. */
   rows: readonly string[];
   /** The kernel's hint; null if there is none. Commands are in backquotes. */
@@ -33,7 +36,11 @@ export function Failure(props: {
   actions: IFailureActions;
   trans: TranslationBundle;
 }): JSX.Element | null {
-  const [first, ...others] = props.tracebacks;
+  const { tracebacks, chosen } = props;
+  const first =
+    tracebacks.find(t => chosen !== null && t.ranks.includes(chosen)) ??
+    tracebacks[0];
+  const others = tracebacks.filter(t => t !== first);
   const all = props.rows.flatMap(row => row.split('\n'));
   const rows = all.slice(all.findIndex(row => row.trim()));
   if (!first) {
@@ -70,9 +77,9 @@ export function Failure(props: {
             .map((text, i) => (i % 2 ? <code key={i}>{text}</code> : text))}
         </p>
       )}
-      <Traceback traceback={first} {...props} />
-      {others.map((traceback, i) => (
-        <details key={i}>
+      <Traceback key={first.ranks[0]} traceback={first} {...props} />
+      {others.map(traceback => (
+        <details key={traceback.ranks[0]}>
           <summary>
             <Headline traceback={traceback} {...props} />
           </summary>
@@ -113,7 +120,10 @@ function Headline(props: {
     <span className="jp-DtrainOutput-headline">
       <Glyph kind="failed" label={trans.__('failed')} />
       <b>
-        {failedText(traceback.ranks, trans)} <Text text={traceback.what} />
+        <Filled
+          text={failedText(traceback.ranks, '%1', trans)}
+          parts={[<Text key="what" text={traceback.what} />]}
+        />
       </b>
     </span>
   );
@@ -121,12 +131,15 @@ function Headline(props: {
 
 function Traceback(props: {
   traceback: ITraceback;
+  chosen: number | null;
   actions: IFailureActions;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { traceback, actions, trans } = props;
+  const { traceback, chosen, actions, trans } = props;
   const [unfolded, setUnfolded] = useState(false);
-  const rank = traceback.ranks[0] ?? 0;
+  const { ranks } = traceback;
+  const rank =
+    chosen !== null && ranks.includes(chosen) ? chosen : (ranks[0] ?? 0);
   const library = traceback.all;
   const folded = traceback.frames.reduce(
     (n, frame) => n + ('folded' in frame ? frame.folded : 0),
@@ -168,18 +181,26 @@ function Traceback(props: {
         ))}
       </div>
       <div className="jp-DtrainOutput-actions">
-        <Action label={trans.__('Debug rank %1 here', rank)} {...debug} />
-        <Action label={trans.__('Compare variables')} {...compare} />
+        <Action
+          label={trans.__('Debug rank %1 here', rank)}
+          className="jp-DtrainOutput-button"
+          why={debug.act ? null : debug.why}
+          onClick={() => debug.act?.()}
+        />
+        <Action
+          label={trans.__('Compare variables')}
+          className="jp-DtrainOutput-button"
+          why={compare.act ? null : compare.why}
+          onClick={() => compare.act?.()}
+        />
         <Action
           label={trans.__('Copy')}
+          className="jp-DtrainOutput-button"
           title={trans.__('Copy the error and its frames as text')}
-          act={() => {
+          onClick={() => {
             Clipboard.copyToSystem(tracebackText(traceback, trans));
-            Notification.success(trans.__('The error is on the clipboard.'), {
-              autoClose: TOAST_MS
-            });
+            tellBriefly(trans.__('The error is on the clipboard.'));
           }}
-          why=""
         />
         {folded > 0 && library && (
           <button
@@ -203,15 +224,15 @@ function Frame(props: {
 }): JSX.Element {
   const { frame, actions, trans } = props;
   const { cell, file, line, inside, lines } = frame;
-  const known = file === null ? null : actions.file(file);
+  const opened = file === null ? null : actions.file(file);
   const name =
     cell !== null
       ? trans.__('cell %1, line %2', cell, line)
-      : `${known?.name}:${line}`;
+      : `${opened?.name}:${line}`;
   const open =
     cell !== null
       ? () => actions.place(cell, line)
-      : known?.open && (() => known.open?.(line));
+      : opened?.open && (() => opened.open?.(line));
   return (
     <>
       <div title={file ?? undefined}>

@@ -2,73 +2,76 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { Cell, CodeCell } from '@jupyterlab/cells';
+import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { PathExt } from '@jupyterlab/coreutils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { IDisposable } from '@lumino/disposable';
 
-import { ILiveState } from '../tokens';
+import { addCellStates, hasPlaces } from '../jupyterlab/cells';
+import { reporter } from '../jupyterlab/names';
+import { IKernelRecords, ILiveState } from '../tokens';
+import { forCellsOfRanks } from './cellViews';
 import { IFailureActions } from './failure';
 import { labPath } from '../locations/location';
-import { serverRoot } from '../locations/kernelPath';
-import { IOpener, openLocation } from '../locations/open';
+import { serverRoot } from '../locations/serverRoot';
+import { goToCell, indexIn, IOpener, openLocation } from '../locations/open';
 import { requestOf } from './runs/notebookDocument';
-import { addCellStates } from './runs/olderCells';
 import { CellRecords } from './runs/cellRecords';
 import { NotebookRuns } from './runs/notebookRuns';
 import { importedPath } from './lines/traceback';
+
+/** What is removed from JupyterLab when the plugin is deactivated. */
+let added: IDisposable | null = null;
 
 /** Output of distributed cells: bar, choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:output',
   description: 'Shows the output of distributed cells by rank.',
   autoStart: true,
-  requires: [ILiveState, INotebookTracker],
+  requires: [ILiveState, IKernelRecords, INotebookTracker],
   optional: [ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: ILiveState,
+    names: IKernelRecords,
     tracker: INotebookTracker,
     translator: ITranslator | null
   ): void => {
-    addCellStates();
+    added = addCellStates();
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    const known = new WeakSet<Cell>();
+    const report = reporter(trans);
     const { commands, serviceManager } = app;
     const records = new CellRecords(model, serviceManager.serverSettings);
     const dress = async (
+      cell: CodeCell,
       panel: NotebookPanel,
       runs: NotebookRuns
     ): Promise<void> => {
       const { CellOutputView } = await import('./cellView');
-      for (const cell of panel.content.widgets) {
-        if (cell instanceof CodeCell && !known.has(cell)) {
-          known.add(cell);
-          // a cell that was never in view has no parts yet
-          void cell.ready.then(() => {
-            if (!cell.isDisposed) {
-              new CellOutputView(cell, {
-                clusters: model,
-                runs,
-                commands,
-                trans,
-                goTo: (label, line, own) => goTo(panel, label, line, own),
-                file: path => fileOf(path, panel, { commands, tracker, trans })
-              });
-            }
-          });
-        }
+      if (!cell.isDisposed && hasPlaces(cell, report)) {
+        new CellOutputView(cell, {
+          clusters: model,
+          names,
+          runs,
+          commands,
+          trans,
+          goTo: (label, line, own) => goToLine(panel, label, line, own),
+          file: path =>
+            fileOf(path, panel, { commands, tracker, records: names, trans })
+        });
       }
     };
     tracker.widgetAdded.connect((__, panel) => {
       const runs = new NotebookRuns(panel, records, serviceManager, cell =>
         isLiveElsewhere(cell, panel, tracker)
       );
-      const change = (): void => void dress(panel, runs);
-      void panel.context.ready.then(change);
-      panel.content.modelContentChanged.connect(change);
-      panel.content.cellInViewportChanged.connect(change);
+      void forCellsOfRanks(panel, cell => void dress(cell, panel, runs));
     });
+  },
+  deactivate: (): void => {
+    added?.dispose();
+    added = null;
   }
 };
 
@@ -92,28 +95,18 @@ function isLiveElsewhere(
   return !!other;
 }
 
-/** Show a line of the cell with this name. */
-function goTo(
+/** Show a line of the cell with this name, or of the given one. */
+function goToLine(
   panel: NotebookPanel,
   label: string,
   line: number,
   own: CodeCell | null
 ): void {
-  const number = Number(label.replace(/\D/g, ''));
-  const cells = panel.content.widgets;
   const index = own
-    ? cells.indexOf(own)
-    : cells.findIndex(
-        cell => cell instanceof CodeCell && cell.model.executionCount === number
-      );
-  if (index >= 0) {
-    panel.content.activeCellIndex = index;
-    const cell = panel.content.widgets[index];
-    void panel.content.scrollToCell(cell).then(() => {
-      panel.content.mode = 'edit';
-      cell.editor?.setCursorPosition({ line: line - 1, column: 0 });
-    });
-  }
+    ? panel.content.widgets.indexOf(own)
+    : indexIn(panel, { cell: label });
+  // the reader is in this notebook: it scrolls no further than it has to
+  void goToCell(panel, index, line, 'auto');
 }
 
 /** The name of a traceback's file in this notebook, and a function to open it. */
@@ -123,14 +116,14 @@ function fileOf(
   opener: IOpener
 ): ReturnType<IFailureActions['file']> {
   // paths relative to a rank's folder can't be resolved here
-  const known = path.startsWith('/') ? labPath(path, serverRoot()) : null;
-  if (known === null) {
+  const inRoot = path.startsWith('/') ? labPath(path, serverRoot()) : null;
+  if (inRoot === null) {
     return { name: importedPath(path), open: null };
   }
   const folder = PathExt.dirname(panel.context.localPath);
-  const near = folder ? PathExt.relative(folder, known) : known;
+  const near = folder ? PathExt.relative(folder, inRoot) : inRoot;
   return {
-    name: near.startsWith('..') ? known : near,
-    open: line => void openLocation({ file: known, line }, opener)
+    name: near.startsWith('..') ? inRoot : near,
+    open: line => void openLocation({ file: inRoot, line }, opener)
   };
 }

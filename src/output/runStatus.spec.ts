@@ -2,19 +2,15 @@ import { CodeCell } from '@jupyterlab/cells';
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
+import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster, makeVerdict } from '../testing/clusters';
 import { record } from '../testing/record';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import { IRun } from './runs/storedRun';
-import {
-  glyphOf,
-  IRunStatus,
-  runStatusOf,
-  timeText,
-  problemOf,
-  problemText
-} from './runStatus';
+import { IRunStatus, problemOf, runStatusOf } from './runStatus';
+import { glyphOf, problemText, timeText } from './runTexts';
 
+const names = new KernelRecords();
 const trans = nullTranslator.load('dtrain_lab');
 
 const cell = (
@@ -37,7 +33,7 @@ function status(
   const cluster = makeCluster();
   const metrics = { ...cluster.metrics, verdicts };
   const found = { record: record(more), cluster: { ...cluster, metrics } };
-  return runStatusOf(cell(3), found, null, false, false);
+  return runStatusOf(cell(3), found, null, false, false, names);
 }
 
 const RUNNING = { state: 'running' as const, ended_at: null };
@@ -48,7 +44,7 @@ it('never says done of what is not known to be', () => {
     run: IRun | null,
     source?: string
   ): string | null =>
-    runStatusOf(cell(count, source), null, run, false, false).state;
+    runStatusOf(cell(count, source), null, run, false, false, names).state;
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
   expect(of(null, run)).toBeNull();
   expect(of(null, null)).toBeNull();
@@ -57,7 +53,9 @@ it('never says done of what is not known to be', () => {
   expect(of(3, null, '%distributed output')).toBeNull();
   expect(of(3, null, '%distributed wait')).toBe('done');
   const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
-  expect(runStatusOf(cell(null), null, kept, false, false)).toMatchObject({
+  expect(
+    runStatusOf(cell(null), null, kept, false, false, names)
+  ).toMatchObject({
     state: 'interrupted',
     seconds: 2,
     ranks: [0, 1]
@@ -66,19 +64,21 @@ it('never says done of what is not known to be', () => {
   expect(of(3, done)).toBe('done');
   expect(of(null, done)).toBeNull(); // outputs were stripped from the notebook
   expect(
-    runStatusOf(cell(null, undefined, 1), null, done, false, false).state
+    runStatusOf(cell(null, undefined, 1), null, done, false, false, names).state
   ).toBe('done'); // the notebook was saved during the run
   // the cluster was stopped, so there is no record: the failure is still shown
-  expect(runStatusOf(cell(3), null, run, false, true)).toMatchObject({
+  expect(runStatusOf(cell(3), null, run, false, true, names)).toMatchObject({
     state: 'failed',
     ranks: [0, 1]
   });
-  expect(runStatusOf(cell(null), null, run, true, false).state).toBe('waiting');
+  expect(runStatusOf(cell(null), null, run, true, false, names).state).toBe(
+    'waiting'
+  );
 });
 
 it('says that the end of a run is not known, where no cluster knows it', () => {
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
-  const known = runStatusOf(cell(null), null, run, false, false);
+  const known = runStatusOf(cell(null), null, run, false, false, names);
   expect(glyphOf(known, trans)).toBeNull(); // a cluster's record may still arrive
   expect(glyphOf({ ...known, noEnd: true }, trans)?.kind).toBe('off');
 });

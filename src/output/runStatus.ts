@@ -1,18 +1,6 @@
 import { CodeCell } from '@jupyterlab/cells';
-import { TranslationBundle } from '@jupyterlab/translation';
 
-import { notebookName } from '../locations/kernelPath';
-import { cellName } from '../locations/texts';
-import { CellRecord, Cluster, Verdict } from '../tokens';
-import {
-  formatClock,
-  formatRanks,
-  formatSpan,
-  formatTime
-} from '../metrics/format';
-import { GlyphKind } from '../verdicts/glyphKind';
-import { ranksText } from '../verdicts/sentence';
-import { blamedWord } from '../verdicts/texts';
+import { CellRecord, Cluster, IKernelRecords, Verdict } from '../tokens';
 import { isDetached, showsEarlier } from './runs/cellOutput';
 import {
   IClusterRecord,
@@ -32,6 +20,8 @@ export interface IRunStatus {
   seconds: number | null;
   /** Ranks that run it; empty if unknown. */
   ranks: readonly number[];
+  /** Name of the other notebook whose cell it waits for; empty if it waits for none. */
+  waitsIn?: string;
   /** Whether it was interrupted, and nothing else is reported. */
   plain?: boolean;
   /** Whether its kernel restarted before it ended. */
@@ -50,7 +40,8 @@ export function runStatusOf(
   found: IClusterRecord | null,
   run: IRun | null,
   live: boolean,
-  failed: boolean
+  failed: boolean,
+  names: Pick<IKernelRecords, 'notebookName'>
 ): IRunStatus {
   const { executionCount, sharedModel } = cell.model;
   const earlier = showsEarlier(sharedModel.getSource());
@@ -65,6 +56,7 @@ export function runStatusOf(
       cluster,
       seconds: began === null || end === null ? null : Math.max(0, end - began),
       ranks: record.ranks,
+      waitsIn: waitsIn(record, names),
       plain: record.result?.plain,
       restarted: run?.run === record.id && run.restarted,
       said: record.result?.said
@@ -80,13 +72,13 @@ export function runStatusOf(
     executionCount === null &&
     cell.model.outputs.length === 0;
   if (run && !run.cleared && !stripped) {
-    const known = isOver(run.state);
+    const over = isOver(run.state);
     const times = run.started !== undefined && run.ended !== undefined;
     return {
       ...nothing,
       // a stopped cluster's record is gone: the kernel has reported the end
-      state: known ? run.state : failed ? 'failed' : null,
-      seconds: known && times ? run.ended! - run.started! : null,
+      state: over ? run.state : failed ? 'failed' : null,
+      seconds: over && times ? run.ended! - run.started! : null,
       ranks: run.ranks,
       plain: run.plain,
       restarted: run.restarted,
@@ -98,6 +90,15 @@ export function runStatusOf(
   }
   const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
+}
+
+/** Name of the other notebook whose cell a cell waits for; empty if it waits for none. */
+function waitsIn(
+  { waits_for: [first], notebook }: CellRecord,
+  names: Pick<IKernelRecords, 'notebookName'>
+): string {
+  const other = first?.notebook;
+  return other && other !== notebook ? names.notebookName(other) : '';
 }
 
 /** Whether the ranks that were interrupted still have the processes, and so the variables, of that time. */
@@ -123,164 +124,4 @@ export function problemOf(status: IRunStatus): Verdict | null {
       : [...v.ranks, ...v.peers].some(rank => record.ranks.includes(rank))
   );
   return here.find(v => v.alarm) ?? here[0] ?? null;
-}
-
-/** A verdict, and for how long. */
-export function problemText(
-  verdict: Verdict,
-  trans: TranslationBundle
-): string {
-  const text = verdict.text.trim();
-  const { since_s: since } = verdict;
-  if (!verdict.alarm || since === null) {
-    return text;
-  }
-  const { operation, ranks, peers } = verdict;
-  const computing = verdict.code === 'computing';
-  if (!(computing || verdict.code === 'stuck') || !operation) {
-    // only if the sentence ends with the waiting ranks: otherwise the time would refer to something else
-    return trans.__('%1 %2', text, formatSpan(since));
-  }
-  return [
-    computing
-      ? trans._n(
-          'Rank %2 is still computing.',
-          'Ranks %2 are still computing.',
-          ranks.length,
-          formatRanks(ranks)
-        )
-      : trans._n(
-          'Rank %2 is stuck.',
-          'Ranks %2 are stuck.',
-          ranks.length,
-          formatRanks(ranks)
-        ),
-    ranks.length === 1
-      ? trans._n(
-          '%2 waits for it in %3, for %4.',
-          '%2 wait for it in %3, for %4.',
-          peers.length,
-          ranksText(peers.length, trans),
-          operation,
-          formatSpan(since)
-        )
-      : trans._n(
-          '%2 waits for them in %3, for %4.',
-          '%2 wait for them in %3, for %4.',
-          peers.length,
-          ranksText(peers.length, trans),
-          operation,
-          formatSpan(since)
-        )
-  ].join(' ');
-}
-
-/** Glyph and word of a state; null if unknown. */
-export function glyphOf(
-  status: IRunStatus,
-  trans: TranslationBundle
-): { kind: GlyphKind; word: string } | null {
-  if (lostText(status, trans)) {
-    return { kind: 'off', word: trans.__('no connection') };
-  }
-  const verdict = problemOf(status);
-  if (verdict?.alarm) {
-    const computing = verdict.code === 'computing';
-    const word = computing ? verdict.code : 'stuck';
-    return { kind: 'stuck', word: blamedWord(word, trans) };
-  }
-  if (status.cluster?.state === 'paused' && status.state === 'running') {
-    return { kind: 'paused', word: trans.__('paused') };
-  }
-  switch (status.state) {
-    case 'waiting':
-      return { kind: 'starting', word: trans.__('waiting') };
-    case 'running':
-      if (status.record?.failures.some(f => f.kind === 'raised')) {
-        return { kind: 'failed', word: trans.__('failed') };
-      }
-      return verdict
-        ? { kind: 'slow', word: trans.__('running') }
-        : { kind: 'busy', word: trans.__('running') };
-    case 'done':
-      return { kind: 'good', word: trans.__('done') };
-    case 'failed':
-      return { kind: 'failed', word: trans.__('failed') };
-    case 'interrupted':
-      return { kind: 'interrupted', word: trans.__('interrupted') };
-    case 'not run':
-      return { kind: 'todo', word: trans.__('not run') };
-    default:
-      return status.noEnd
-        ? { kind: 'off', word: trans.__('end not known') }
-        : null;
-  }
-}
-
-/** Text on a cell that had not ended when the server last answered; empty while there is a server. */
-export function lostText(
-  { state, unheard }: IRunStatus,
-  trans: TranslationBundle
-): string {
-  if (!unheard || state === null || isOver(state)) {
-    return '';
-  }
-  const time = unheard.since && formatClock(unheard.since, true);
-  const was = state === 'running' ? trans.__('running') : trans.__('waiting');
-  return time
-    ? trans.__('No connection to the server. At %1 it was %2.', time, was)
-    : trans.__('No connection to the server.');
-}
-
-/** What a cell waits for, or how long it has run. */
-export function timeText(status: IRunStatus, trans: TranslationBundle): string {
-  const { state, seconds } = status;
-  if (state === 'waiting') {
-    return waitsText(status, trans);
-  }
-  if (seconds === null) {
-    return '';
-  }
-  return state === 'running'
-    ? trans.__('running for %1', formatSpan(seconds))
-    : formatTime(seconds);
-}
-
-function waitsText(
-  { record, cluster }: Pick<IRunStatus, 'record' | 'cluster'>,
-  trans: TranslationBundle
-): string {
-  if (!record) {
-    return trans.__('queued');
-  }
-  const [first, ...more] = record.waits_for;
-  if (!first) {
-    return trans.__('waiting for ranks');
-  }
-  if (!first.cell) {
-    return trans.__('waiting for a program that uses these ranks');
-  }
-  if (first.kind === 'post_mortem') {
-    const { ranks = [] } =
-      cluster?.running.find(one => one.kind === 'post_mortem') ?? {};
-    if (!ranks.length) {
-      return trans.__('waiting until the ranks in the debugger continue');
-    }
-    return trans._n(
-      'waiting until rank %2, paused in the debugger, continues',
-      'waiting until ranks %2, paused in the debugger, continue',
-      ranks.length,
-      formatRanks(ranks)
-    );
-  }
-  const name = first.notebook && notebookName(first.notebook);
-  const own = !first.notebook || first.notebook === record.notebook;
-  const cell =
-    first.kind === 'cell'
-      ? first.cell
-      : cellName(first.cell, trans, first.kind);
-  const who = own || !name ? cell : trans.__('%1 of %2', cell, name);
-  return more.length
-    ? trans.__('waiting for %1 and %2 more', who, more.length)
-    : trans.__('waiting for %1', who);
 }

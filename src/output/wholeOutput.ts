@@ -27,14 +27,14 @@ export function withWhole(
   output: ICellOutput,
   { lines, displays }: IWhole
 ): ICellOutput {
-  const seen = new Map<number, number>();
+  const counts = new Map<number, number>();
   const parts = output.parts.map((part, i) => {
     const rank = output.places[i];
     if (rank === null || rank === undefined) {
       return part;
     }
-    const before = seen.get(rank) ?? 0;
-    seen.set(rank, before + 1);
+    const before = counts.get(rank) ?? 0;
+    counts.set(rank, before + 1);
     return displays.get(rank)?.[before] ?? part;
   });
   return { ...output, lines, parts, left: 0 };

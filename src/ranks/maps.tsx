@@ -114,11 +114,11 @@ function slowest(
   rankMetrics: readonly IRankMetrics[],
   trans: TranslationBundle
 ): string {
-  const known = rankMetrics.filter(f => f.over !== null);
-  if (!known.length) {
+  const measured = rankMetrics.filter(f => f.over !== null);
+  if (!measured.length) {
     return trans.__('Own step time: nothing is known yet.');
   }
-  const worst = known.reduce((a, b) => (b.over! > a.over! ? b : a));
+  const worst = measured.reduce((a, b) => (b.over! > a.over! ? b : a));
   const { rank } = worst.rank;
   const over = formatShare(worst.over);
   return rankMetrics.length === 2

@@ -10,10 +10,12 @@ import { CommandIDs } from '../commands';
 import {
   IAdviceState,
   IClusterActions,
+  IKernelRecords,
   ILiveState,
   ISelection,
   ISite
 } from '../tokens';
+import { ranksIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import type { RanksView } from './view';
 
@@ -22,7 +24,14 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:ranks',
   description: 'The Ranks view: charts, heat map, grid and table.',
   autoStart: true,
-  requires: [ILiveState, ISite, ISelection, IAdviceState, IClusterActions],
+  requires: [
+    ILiveState,
+    ISite,
+    ISelection,
+    IAdviceState,
+    IClusterActions,
+    IKernelRecords
+  ],
   optional: [ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
@@ -31,6 +40,7 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
     selection: ISelection,
     adviceState: IAdviceState,
     actions: IClusterActions,
+    records: IKernelRecords,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null
@@ -41,11 +51,12 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(CommandIDs.showRanks, {
       label: trans.__('Ranks View'),
       caption: trans.__('Charts, heat map and table of all ranks'),
+      icon: args => (args.toolbar ? ranksIcon : undefined),
       isEnabled: args => !!args.id || !!selection.current,
       execute: async args => {
         const id = (args.id as string | undefined) ?? selection.current?.id;
-        const found = model.clusters.find(c => c.id === id);
-        const name = found?.name ?? (args.name as string | undefined);
+        const cluster = model.clusters.find(c => c.id === id);
+        const name = cluster?.name ?? (args.name as string | undefined);
         if (!id || !name) {
           return;
         }
@@ -59,6 +70,7 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
             site,
             selection,
             adviceState,
+            records,
             commands,
             trans
           });
@@ -103,7 +115,11 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
           type: 'object',
           properties: {
             id: { type: 'string', description: 'Id of the cluster' },
-            format: { type: 'string', enum: Object.keys(FORMATS) }
+            format: {
+              type: 'string',
+              enum: Object.keys(FORMATS),
+              description: 'Format of the file; CSV if missing'
+            }
           }
         }
       }

@@ -8,7 +8,7 @@ export function menuOfRanks(
   ranks: readonly number[]
 ): IMenuItem[] {
   const { id, may } = cluster;
-  const one = ranks.length === 1;
+  const single = ranks.length === 1;
   const wanted: [IMenuItem, boolean][] = [
     [{ command: CommandIDs.showRanks, args: { id, ranks: [...ranks] } }, true],
     [
@@ -20,7 +20,7 @@ export function menuOfRanks(
         command: CommandIDs.debugRank,
         args: { id, rank: ranks[0], pause: true }
       },
-      one && cluster.running.length > 0 && cluster.notebooks.length > 0
+      single && cluster.running.length > 0 && cluster.notebooks.length > 0
     ],
     [
       { command: CommandIDs.interruptRanks, args: { id } },

@@ -16,6 +16,26 @@ it('says how long each of two ranks waits where that differs', () => {
   expect(waitsOf([ranks[1], ranks[2]], trans)).toBe('');
 });
 
+it('has no parts where communication is too unsteady to tell, as the panel', () => {
+  const { metrics } = makeCluster();
+  const told = renderToStaticMarkup(
+    React.createElement(StepParts, {
+      metrics: {
+        ...metrics,
+        step_s: 0.1,
+        comm_overhead: 0.5,
+        comm_overhead_error: 0.4,
+        compute_s: 0.008
+      },
+      ranks: [makeRank(0)],
+      trans: nullTranslator.load('dtrain_lab')
+    })
+  );
+  expect(told).toContain('100\u00a0ms');
+  expect(told).toContain('too unsteady to tell');
+  expect(told).not.toContain('data-part');
+});
+
 it('has the parts of the panel, with their times', () => {
   const { metrics } = makeCluster();
   const told = renderToStaticMarkup(

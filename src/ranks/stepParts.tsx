@@ -9,11 +9,13 @@ import {
   formatTime
 } from '../metrics/format';
 import {
+  isSplitVague,
+  ISplit,
   partName,
   PARTS,
   partTitle,
   shareTexts,
-  splitOf
+  shownSplit
 } from '../metrics/split';
 import { SplitBar } from '../ui/charts/splitBar';
 
@@ -34,21 +36,17 @@ export function waitsOf(
     : trans.__('rank 0: %1, rank 1: %2', formatTime(a), formatTime(b));
 }
 
-/** The parts of a step, as a bar and as text. */
+/** A step, with its parts as a bar and as text. */
 export function StepParts(props: {
   metrics: Cluster['metrics'];
   ranks: readonly Rank[];
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { metrics, ranks, trans } = props;
-  const waits = waitsOf(ranks, trans);
-  const split = splitOf(metrics);
-  if (!split) {
+  const split = shownSplit(metrics);
+  if (!split && !isSplitVague(metrics)) {
     return null;
   }
-  const step = metrics.step_s ?? 0;
-  const parts = PARTS.filter(part => split[part] >= LEAST_NAMED);
-  const shares = shareTexts(split);
   return (
     <section className="jp-DtrainRanks-parts" aria-label={trans.__('A step')}>
       <h3>
@@ -57,6 +55,32 @@ export function StepParts(props: {
           <b>{formatTime(metrics.step_s)}</b> {ofWhom(ranks.length, trans)}
         </span>
       </h3>
+      {split ? (
+        <Parts {...props} split={split} />
+      ) : (
+        <p className="jp-DtrainUi-under">
+          {trans.__('How this time divides is too unsteady to tell.')}
+        </p>
+      )}
+      <Gradients metrics={metrics} trans={trans} />
+    </section>
+  );
+}
+
+/** The parts of a step as a bar, and the time of each. */
+function Parts(props: {
+  split: ISplit;
+  metrics: Cluster['metrics'];
+  ranks: readonly Rank[];
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, metrics, ranks, trans } = props;
+  const waits = waitsOf(ranks, trans);
+  const step = metrics.step_s ?? 0;
+  const parts = PARTS.filter(part => split[part] >= LEAST_NAMED);
+  const shares = shareTexts(split);
+  return (
+    <>
       <SplitBar split={split} trans={trans} />
       <p className="jp-DtrainUi-legend" aria-hidden>
         {parts.map(part => (
@@ -71,8 +95,7 @@ export function StepParts(props: {
           </span>
         ))}
       </p>
-      <Gradients metrics={metrics} trans={trans} />
-    </section>
+    </>
   );
 }
 

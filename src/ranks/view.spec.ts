@@ -1,6 +1,7 @@
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { DisposableDelegate } from '@lumino/disposable';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -10,6 +11,7 @@ import { LiveState } from '../cluster/model/liveState';
 import { AdviceState } from '../cluster/model/adviceState';
 import { ServerSite } from '../cluster/model/site';
 import { Selection } from '../cluster/model/selection';
+import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
 import { makeLiveState } from '../testing/liveState';
 import { RanksView } from './view';
@@ -19,7 +21,8 @@ vi.mock('./charts/chart', () => ({ TimeChart: () => null }));
 /** Live state that requests no frames. */
 function makeModel(): LiveState {
   const model = makeLiveState();
-  vi.spyOn(model, 'setVisible').mockReturnValue(undefined);
+  const watching = new DisposableDelegate(() => undefined);
+  vi.spyOn(model, 'watch').mockReturnValue(watching);
   return model;
 }
 
@@ -42,6 +45,7 @@ function show(model: LiveState): void {
     site: new ServerSite(ServerConnection.makeSettings()),
     selection,
     adviceState: new AdviceState(),
+    records: new KernelRecords(),
     commands,
     trans
   });
@@ -148,4 +152,37 @@ it('shows the ranks that a filter is for above the charts, and counts them', asy
   await drawn('3 of 8 ranks');
   expect(isAbove()).toBe(true);
   expect(view.node.querySelectorAll('[data-square]')).toHaveLength(3);
+});
+
+it('shows the time at which it was paused, and the latest state once it goes on', async () => {
+  const model = makeModel();
+  show(model);
+  const receive = (state: 'busy' | 'idle'): void =>
+    model.receive(
+      makeFrame([
+        makeCluster({ ranks: [0, 1].map(r => makeRank(r, { state })) })
+      ])
+    );
+  const pause = (): void =>
+    view.node.querySelector<HTMLElement>('[aria-label="Pause"]')!.click();
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(1_000_000);
+  receive('busy');
+  await drawn('busy 2');
+  pause();
+  await vi.waitFor(() =>
+    expect(
+      view.node.querySelector('[aria-label="Pause"][aria-pressed="true"]')
+    ).not.toBeNull()
+  );
+  clock.mockReturnValue(1_002_000);
+  receive('idle');
+  expect(model.at).toBe(1_002_000);
+  await leaveAndComeBack();
+  await drawn('busy 2');
+  model.receive(makeFrame([]));
+  await drawn('This cluster has ended. These values are from ');
+  expect(view.node.textContent).toContain('busy 2');
+  pause();
+  await drawn('idle 2');
+  clock.mockRestore();
 });

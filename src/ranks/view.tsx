@@ -2,25 +2,25 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { ENDING } from '../api/states';
-import { ClusterHead, ShownAdvice } from '../cluster/card/card';
+import { ShownAdvice } from '../cluster/advice/shownAdvice';
+import { ClusterHead } from '../cluster/card/card';
 import {
-  Cluster,
   IAdviceState,
+  IKernelRecords,
   ILiveState,
-  IPoint,
   ISelection,
   ISite
 } from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
-import { useViewState, useViewStateRef } from '../ui/viewState';
+import { useViewState } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { alarmOf } from '../verdicts/verdict';
 import { Charts } from './charts/charts';
 import { axisOf } from './charts/timeAxis';
+import { ISnapshot, LastSnapshot } from './model/lastSnapshot';
 import { rankMetricsOf, passes } from './model/rankMetrics';
 import { IChoice, ViewHead } from './viewHeader';
 import { Maps } from './maps';
@@ -39,9 +39,9 @@ const CHOICE: IChoice = {
 
 interface IViewProps {
   adviceState: IAdviceState;
+  records: IKernelRecords;
   id: string;
-  /** The latest data that came while the view was hidden; null if it was not. */
-  whileHidden: () => ISnapshot | null;
+  snapshots: LastSnapshot;
   model: ILiveState;
   site: ISite;
   selection: ISelection;
@@ -49,45 +49,27 @@ interface IViewProps {
   trans: TranslationBundle;
 }
 
-interface ISnapshot {
-  cluster: Cluster;
-  points: readonly IPoint[];
-  at: number;
-}
-
-/** State of an ending cluster, with the last activity of its ranks. */
-function atItsEnd(before: ISnapshot, cluster: Cluster): ISnapshot {
-  return { ...before, cluster: { ...cluster, ranks: before.cluster.ranks } };
-}
-
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
   const [choice, setChoice] = useViewState('choice', CHOICE);
-  const frozen = useViewStateRef<ISnapshot | null>('frozen', null);
+  const [paused, setPaused] = useViewState<ISnapshot | null>('paused', null);
   useChanges(model, props.site, selection, props.adviceState);
   const live =
     model.link === 'lost'
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
-  const whileHidden = props.whileHidden();
-  if (live && !(choice.paused && frozen.current)) {
-    frozen.current =
-      frozen.current && ENDING.includes(live.state)
-        ? atItsEnd(frozen.current, live)
-        : { cluster: live, points: [...model.history(id)], at: Date.now() };
-  } else if (
-    whileHidden &&
-    !choice.paused &&
-    whileHidden.at > (frozen.current?.at ?? -Infinity)
-  ) {
-    frozen.current = whileHidden;
-  }
-  const shown = frozen.current;
+  const shown = (choice.paused && paused) || props.snapshots.current;
   if (!shown) {
     return (
       <p className="jp-DtrainUi-note">{trans.__('This cluster has ended.')}</p>
     );
   }
+  const choose = (next: IChoice): void => {
+    if (next.paused && !choice.paused) {
+      setPaused(shown);
+    }
+    setChoice(next);
+  };
   const { at } = shown;
   const ranks = listed(shown.cluster, trans);
   const cluster = { ...shown.cluster, ranks };
@@ -139,7 +121,7 @@ function View(props: IViewProps): JSX.Element {
         live={live !== null}
         choice={choice}
         matching={rankMetrics.length}
-        onChoose={setChoice}
+        onChoose={choose}
         commands={commands}
         trans={trans}
       />
@@ -159,10 +141,11 @@ function View(props: IViewProps): JSX.Element {
       <ClusterHead
         ignored={model.ignored(cluster.id)}
         profiles={props.site.profiles}
+        records={props.records}
         cluster={live ?? { ...cluster, may: [] }}
         commands={commands}
         trans={trans}
-        now={Date.now()}
+        now={model.at}
       />
       {live && (
         // an ended cluster can't be measured or changed
@@ -185,14 +168,11 @@ function View(props: IViewProps): JSX.Element {
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
   constructor(
-    private _props: Omit<IViewProps, 'whileHidden'> & { name: string }
+    private _props: Omit<IViewProps, 'snapshots'> & { name: string }
   ) {
-    super(
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
-      _props.trans
-    );
-    _props.model.changed.connect(this._storeWhileHidden, this);
-    const { trans, name, id } = _props;
+    super(() => _props.model.watch(), _props.trans);
+    const { model, trans, name, id } = _props;
+    this._snapshots = new LastSnapshot(model, id);
     this.id = `dtrain-lab-ranks-${id}`;
     this.title.label = trans.__('Ranks: %1', name);
     this.title.icon = ranksIcon;
@@ -207,28 +187,13 @@ export class RanksView extends VisibleWidget {
   }
 
   override dispose(): void {
-    this._props.model.changed.disconnect(this._storeWhileHidden, this);
+    this._snapshots.dispose();
     super.dispose();
   }
 
   protected draw(): JSX.Element {
-    return <View {...this._props} whileHidden={() => this._whileHidden} />;
+    return <View {...this._props} snapshots={this._snapshots} />;
   }
 
-  /** A cluster may end while this is hidden: its metrics are gone then, and shown when this is visible again. */
-  private _storeWhileHidden(): void {
-    const { id, model } = this._props;
-    const cluster = model.clusters.find(c => c.id === id);
-    if (this.drawn || !cluster) {
-      return;
-    }
-    // not copied: an ended cluster's points don't change any more
-    const now = { cluster, points: model.history(id), at: Date.now() };
-    this._whileHidden =
-      this._whileHidden && ENDING.includes(cluster.state)
-        ? atItsEnd(this._whileHidden, cluster)
-        : now;
-  }
-
-  private _whileHidden: ISnapshot | null = null;
+  private _snapshots: LastSnapshot;
 }

@@ -98,6 +98,7 @@ export function ViewHead(props: {
         </button>
         <Action
           label={trans.__('Stacks')}
+          hidden={!commands.hasCommand(CommandIDs.showStacks)}
           className="jp-DtrainUi-tool"
           why={why}
           onClick={() => void commands.execute(CommandIDs.showStacks, { id })}

@@ -9,9 +9,9 @@ export function onceAtATime(): <T>(
 ) => Promise<T> {
   const running = new Map<string, Promise<unknown>>();
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const known = running.get(key) as Promise<T> | undefined;
-    if (known) {
-      return known;
+    const pending = running.get(key) as Promise<T> | undefined;
+    if (pending) {
+      return pending;
     }
     const begun = work().finally(() => running.delete(key));
     running.set(key, begun);

@@ -1,97 +1,9 @@
-import { nullTranslator } from '@jupyterlab/translation';
-import { ServerConnection } from '@jupyterlab/services';
-import { CommandRegistry } from '@lumino/commands';
-import { MessageLoop } from '@lumino/messaging';
-import { Widget } from '@lumino/widgets';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
-import { Cluster, Link, Site } from '../tokens';
-import { LiveState } from '../cluster/model/liveState';
-import { AdviceState } from '../cluster/model/adviceState';
-import { Preferences } from '../cluster/model/preferences';
-import { ServerSite } from '../cluster/model/site';
-import { Selection } from '../cluster/model/selection';
-import { DistributedPanel } from './panel';
-
-const SITE: Site = {
-  node: 'box',
-  cpus: 2,
-  gpus: 0,
-  memory_bytes: 1,
-  default_ranks: 2,
-  most_ranks: 64,
-  local: true,
-  may_write: true,
-  troubles: []
-};
-
-class TestModel extends LiveState {
-  shown: boolean[] = [];
-
-  constructor(site: ServerSite) {
-    super(ServerConnection.makeSettings(), new Preferences(), site, null);
-  }
-
-  override get link(): Link {
-    return this.testLink ?? super.link;
-  }
-
-  override setVisible(visible: boolean): void {
-    this.shown.push(visible);
-  }
-
-  testLink: Link | null = null;
-}
-
-class TestSite extends ServerSite {
-  override get facts(): Site | null {
-    return this.testFacts;
-  }
-
-  testFacts: Site | null = SITE;
-}
-
-let panel: DistributedPanel;
-
-function show(clusters: Cluster[]): {
-  model: TestModel;
-  site: TestSite;
-  ran: [string, unknown][];
-} {
-  const site = new TestSite(ServerConnection.makeSettings());
-  const model = new TestModel(site);
-  const commands = new CommandRegistry();
-  const ran: [string, unknown][] = [];
-  for (const id of Object.values(CommandIDs)) {
-    commands.addCommand(id, { execute: args => void ran.push([id, args]) });
-  }
-  const selection = new Selection(model);
-  panel = new DistributedPanel({
-    model,
-    site,
-    selection,
-    adviceState: new AdviceState(),
-    sweeps: null,
-    commands,
-    trans: nullTranslator.load('x')
-  });
-  Widget.attach(panel, document.body);
-  MessageLoop.flush();
-  model.receive(makeFrame(clusters));
-  return { model, site, ran };
-}
-
-async function text(part: string): Promise<void> {
-  await vi.waitFor(() => expect(panel.node.textContent).toContain(part));
-}
-
-function button(name: string): HTMLButtonElement {
-  return [...panel.node.querySelectorAll('button')].find(
-    b => b.textContent?.trim() === name
-  )!;
-}
+import { button, panel, show, SITE, text } from '../testing/panel';
+import { Job } from '../tokens';
 
 afterEach(() => {
   panel.dispose();
@@ -143,6 +55,7 @@ it('puts a lost rank first and offers to restart it', async () => {
     makeCluster({
       ranks,
       state: 'degraded',
+      without_lost: { size: 1, lost: [1], ending: [], replaced: [] },
       summary: {
         code: 'lost',
         values: { ranks: '1' },
@@ -210,33 +123,6 @@ it('names the reason of a failed start', async () => {
   expect(button('Copy report')).toBeDefined();
 });
 
-it('moves through ranks with the arrow keys and opens one with Enter', async () => {
-  show([makeCluster()]);
-  await text('Ready.');
-  const row = (): HTMLElement => panel.node.querySelector('[data-rank="0"]')!;
-  row().focus();
-  row().dispatchEvent(
-    new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true })
-  );
-  expect(document.activeElement?.getAttribute('data-rank')).toBe('1');
-  document.activeElement!.dispatchEvent(
-    new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })
-  );
-  await text('Process');
-  expect(panel.node.textContent).toContain('1001');
-});
-
-it('has one row a node with a square a rank above 16 ranks', async () => {
-  const ranks = Array.from({ length: 64 }, (_, i) =>
-    makeRank(i, { node: `gpu-${i >> 3}`, state: i === 9 ? 'lost' : 'busy' })
-  );
-  show([makeCluster({ ranks })]);
-  await text('gpu-7');
-  expect(panel.node.querySelectorAll('.jp-DtrainRanks-node')).toHaveLength(8);
-  expect(panel.node.querySelectorAll('[data-state=lost]')).toHaveLength(1);
-  await text('7 of 8');
-});
-
 it('offers nothing to those who may only watch', async () => {
   const { site } = show([makeCluster({ may: [] })]);
   site.testFacts = { ...SITE, may_write: false };
@@ -246,59 +132,71 @@ it('offers nothing to those who may only watch', async () => {
   expect(panel.node.querySelector('.jp-DtrainUi-actions')).toBeNull();
 });
 
-it('asks for frames only while it is seen', () => {
-  const { model } = show([]);
-  panel.hide();
-  panel.show();
-  MessageLoop.flush();
-  expect(model.shown).toEqual([true, false, true]);
-});
-
-it('keeps what was folded and opened while it is hidden', async () => {
-  show([makeCluster()]);
-  await text('Rank');
-  const part = (name: string): HTMLElement =>
-    panel.node.querySelector<HTMLElement>(name)!;
-  const title = (): HTMLElement =>
-    [...panel.node.querySelectorAll('h2 button')].find(b =>
-      b.textContent?.includes('Profiles')
-    ) as HTMLElement;
-  title().click();
-  part('[data-rank="1"]').click();
-  await vi.waitFor(() =>
-    expect(part('[data-rank="1"]').getAttribute('aria-expanded')).toBe('true')
-  );
-  panel.hide();
-  await vi.waitFor(() => {
-    MessageLoop.flush();
-    expect(panel.node.textContent).toBe('');
-  });
-  panel.show();
-  MessageLoop.flush();
-  await text('Profiles');
-  expect(title().getAttribute('aria-expanded')).toBe('true');
-  expect(part('[data-rank="1"]').getAttribute('aria-expanded')).toBe('true');
-});
-
-it('is focused at the selected cluster, also where it is scrolled out of view', async () => {
-  show([
-    makeCluster({ id: 'a', name: 'one' }),
-    makeCluster({ id: 'b', name: 'two' })
-  ]);
-  await text('two');
-  const rows = [
-    ...panel.node.querySelectorAll<HTMLElement>('.jp-DtrainUi-listItem')
+it('leaves out buttons whose commands are disabled', async () => {
+  const job = {
+    id: 'j',
+    name: 'train',
+    state: 'cancelled',
+    summary: { code: 'job_cancelled', values: {}, text: '' },
+    created_at: 1,
+    started_at: null,
+    ended_at: 2,
+    sweep: null,
+    parent: null,
+    progress: [],
+    ranks: [],
+    may: []
+  } as unknown as Job;
+  const words = (): string[] =>
+    [...panel.node.querySelectorAll('button')].map(b => b.textContent!.trim());
+  const all = [
+    'Start',
+    'Submit',
+    'Restart rank 1',
+    'Open ranks view',
+    'All jobs'
   ];
-  const chosen = rows.find(r => r.getAttribute('aria-pressed') === 'true')!;
-  const box = (top: number): DOMRect =>
-    ({ top, bottom: top + 20, height: 20 }) as DOMRect;
-  const body = panel.node.querySelector<HTMLElement>('.jp-DtrainSidebar-body')!;
-  body.getBoundingClientRect = () =>
-    ({ top: 0, bottom: 100, height: 100 }) as DOMRect;
-  rows.forEach(row => {
-    row.getBoundingClientRect = () => box(row === chosen ? -50 : 10);
+  const cluster = makeCluster({
+    ranks: [makeRank(0), makeRank(1, { state: 'lost' })],
+    state: 'degraded'
   });
-  panel.activate();
-  MessageLoop.flush();
-  await vi.waitFor(() => expect(document.activeElement).toBe(chosen));
+  for (const isThere of [true, false]) {
+    const { model } = show([cluster], () => isThere);
+    model.receive({ ...makeFrame([cluster]), jobs: [job] });
+    await text('train');
+    for (const name of all) {
+      expect([name, words().includes(name)]).toEqual([name, isThere]);
+    }
+    const row =
+      panel.node.querySelector<HTMLButtonElement>('.jp-DtrainJob-item')!;
+    expect(row.disabled).toBe(!isThere);
+    if (isThere) {
+      panel.dispose();
+    }
+  }
+  panel.dispose();
+  show([], () => false);
+  await text('No cluster is running.');
+  expect(button('Start 2 ranks here')).toBeUndefined();
+  expect(button('Insert')).toBeUndefined();
+});
+
+it('reads profiles again when it is shown, their section opened, or the page seen again', async () => {
+  const { site } = show([]);
+  await text('No cluster is running.');
+  await vi.waitFor(() => expect(site.reads).toBe(1));
+  panel.node
+    .querySelectorAll<HTMLButtonElement>('h2 button')
+    .forEach(b => b.textContent?.startsWith('Profiles') && b.click());
+  await vi.waitFor(() => expect(site.reads).toBe(2));
+  document.dispatchEvent(new Event('visibilitychange'));
+  expect(site.reads).toBe(3);
+  window.dispatchEvent(new Event('focus'));
+  expect(site.reads).toBe(4);
+  panel.hide();
+  await vi.waitFor(() => expect(panel.node.textContent).toBe(''));
+  window.dispatchEvent(new Event('focus'));
+  expect(site.reads).toBe(4);
+  panel.show();
+  await vi.waitFor(() => expect(site.reads).toBe(5));
 });

@@ -5,8 +5,10 @@ import React, { useRef } from 'react';
 
 import { ENDED } from '../api/states';
 import { jobNote, JobSection } from '../job/list/sidebarSection';
+import { PANEL_ID } from '../locations/visibility';
 import {
   IAdviceState,
+  IKernelRecords,
   ILiveState,
   ISelection,
   ISite,
@@ -34,6 +36,7 @@ import {
 } from '../cluster/card/clusterList';
 import { PastCard, PastEmpty, PastNoJobs } from '../cluster/card/pastClusters';
 import { ProfileList } from '../cluster/profiles/list';
+import { useFreshProfiles } from './freshProfiles';
 import { RanksSection } from './ranksSection';
 import { PanelToolbar } from './toolbar';
 
@@ -42,6 +45,7 @@ interface IPanelProps {
   site: ISite;
   selection: ISelection;
   adviceState: IAdviceState;
+  records: IKernelRecords;
   sweeps: ISweeps | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -60,6 +64,8 @@ function Body(props: IPanelProps): JSX.Element {
     const open = folds[name] ?? usually;
     return { open, onToggle: () => setFolds({ ...folds, [name]: !open }) };
   };
+  const profiles = section('profiles', false);
+  const readProfiles = useFreshProfiles(site, profiles.open);
   const selected = selection.cluster;
   const lost = model.link === 'lost';
   const mayWrite = site.facts?.may_write ?? false;
@@ -120,13 +126,14 @@ function Body(props: IPanelProps): JSX.Element {
         <Section
           title={trans.__('Profiles')}
           note={site.profiles.length ? `${site.profiles.length}` : ''}
-          {...section('profiles', false)}
+          {...profiles}
         >
           <ProfileList
             profiles={site.profiles}
             mayWrite={mayWrite && !lost}
             commands={commands}
             trans={trans}
+            onEnter={readProfiles}
           />
         </Section>
       </div>
@@ -167,11 +174,12 @@ function Shown(props: IPanelProps): JSX.Element {
       cluster={selected}
       ignored={model.ignored(selected.id)}
       profiles={site.profiles}
+      records={props.records}
       adviceState={props.adviceState}
       history={history}
       commands={commands}
       trans={trans}
-      now={Date.now()}
+      now={model.at}
     />
   );
 }
@@ -186,8 +194,8 @@ function asOf(model: ILiveState, trans: TranslationBundle): string {
 export class DistributedPanel extends VisibleWidget {
   constructor(private _props: IPanelProps) {
     const { model, trans } = _props;
-    super((seen, viewer) => model.setVisible(seen, viewer), trans);
-    this.id = 'dtrain-lab-panel';
+    super(() => model.watch(), trans);
+    this.id = PANEL_ID;
     this.addClass('jp-DtrainSidebar');
     this.title.icon = distributedIcon;
     this.title.caption = trans.__('Distributed');

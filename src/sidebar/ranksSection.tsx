@@ -38,17 +38,19 @@ export function RanksSection(props: {
         }
         trans={trans}
       />
-      <p className="jp-DtrainUi-open">
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          onClick={() =>
-            void commands.execute(CommandIDs.showRanks, { id: cluster.id })
-          }
-        >
-          {trans.__('Open ranks view')}
-        </button>
-      </p>
+      {commands.hasCommand(CommandIDs.showRanks) && (
+        <p className="jp-DtrainUi-open">
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() =>
+              void commands.execute(CommandIDs.showRanks, { id: cluster.id })
+            }
+          >
+            {trans.__('Open ranks view')}
+          </button>
+        </p>
+      )}
     </Section>
   );
 }

@@ -35,6 +35,7 @@ export function PanelToolbar(props: {
           <>
             <Action
               label={trans.__('Start')}
+              hidden={!commands.hasCommand(CommandIDs.startCluster)}
               icon="add"
               compact
               className="jp-DtrainUi-tool"
@@ -45,6 +46,7 @@ export function PanelToolbar(props: {
             />
             <Action
               label={trans.__('Submit')}
+              hidden={!commands.hasCommand(CommandIDs.submitNotebook)}
               icon="submit"
               compact
               className="jp-DtrainUi-tool"

@@ -82,12 +82,12 @@ export function useStacks(of: IAsked): IAsking {
   const unsaid = answer !== null && answer.verdict === null;
   useEffect(() => {
     const look = (): void => {
-      const said = verdict();
-      if (said) {
+      const current = verdict();
+      if (current) {
         // it does not apply to older stacks
         setAnswer(known =>
           known && Date.now() - known.at.getTime() < SAID_WITHIN_MS
-            ? { ...known, verdict: said }
+            ? { ...known, verdict: current }
             : known
         );
       }

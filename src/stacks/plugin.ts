@@ -6,7 +6,6 @@ import {
 import {
   Clipboard,
   ICommandPalette,
-  Notification,
   WidgetTracker
 } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -14,9 +13,11 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
-import { ILiveState, ISelection, Stack, Verdict } from '../tokens';
+import { ILiveState, ISelection, Verdict } from '../tokens';
+import { stacksIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import type { IStacksOf, StacksView } from './view';
+import { tellBriefly } from '../ui/text/toast';
 
 /** The Stacks view in the main area. */
 export const stacksPlugin: JupyterFrontEndPlugin<void> = {
@@ -43,24 +44,25 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
     const wanted = (args: ReadonlyPartialJSONObject): IStacksOf | null => {
       const kind = args.job ? 'job' : 'cluster';
       const id = (args.id as string | undefined) ?? selection.current?.id;
-      const known =
+      const world =
         kind === 'job'
           ? model.jobs.find(j => j.id === id)
           : model.clusters.find(c => c.id === id);
-      const name = known?.name ?? (args.name as string | undefined) ?? id;
+      const name = world?.name ?? (args.name as string | undefined) ?? id;
       return id && name ? { kind, id, name } : null;
     };
     const verdictOf = ({ kind, id }: IStacksOf): Verdict | null => {
-      const known = (kind === 'job' ? model.jobs : model.clusters).find(
+      const shown = (kind === 'job' ? model.jobs : model.clusters).find(
         world => world.id === id
       );
       // a user who requests stacks wants to know which rank is awaited, also if the verdict was ignored
-      return model.ignored(id) ?? known?.metrics?.verdicts[0] ?? null;
+      return model.ignored(id) ?? shown?.metrics?.verdicts[0] ?? null;
     };
 
     commands.addCommand(CommandIDs.showStacks, {
       label: trans.__('Show Stacks'),
       caption: trans.__('Where the ranks are: their stacks, equal ones folded'),
+      icon: args => (args.toolbar ? stacksIcon : undefined),
       isEnabled: args => {
         const cluster =
           model.clusters.find(c => c.id === args.id) ?? selection.current;
@@ -80,14 +82,14 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
           view = new StacksView({
             of,
             ask: () =>
-              request<Stack[]>(settings, 'GET', `${of.kind}s/${of.id}/stacks`),
+              of.kind === 'job'
+                ? request(settings, 'GET', '/jobs/{identity}/stacks', of)
+                : request(settings, 'GET', '/clusters/{identity}/stacks', of),
             verdict: () => verdictOf(of),
             changed: model.changed,
             copy: text => {
               Clipboard.copyToSystem(text);
-              Notification.success(
-                trans.__('The stacks are on the clipboard.')
-              );
+              tellBriefly(trans.__('The stacks are on the clipboard.'));
             },
             commands,
             trans

@@ -24,7 +24,7 @@ export function Group(props: IGroupProps): JSX.Element {
   const doing = doingOf(group, trans);
   const own = userFrame(group);
   // if it is the user's only frame, the same link is right below
-  const seen = group.runs.flatMap(run => (run.library ? [] : run.frames));
+  const frames = group.runs.flatMap(run => (run.library ? [] : run.frames));
   return (
     <section
       className="jp-DtrainStacks-group"
@@ -34,7 +34,7 @@ export function Group(props: IGroupProps): JSX.Element {
       <h3>
         <Glyph kind={glyphOf(group)} label="" />
         <b title={formatRanks(group.ranks)}>{title}</b>
-        {own && seen.length > 1 && (
+        {own && frames.length > 1 && (
           <LocationLink
             place={own.where}
             byPosition={props.byPosition}

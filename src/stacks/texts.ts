@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { StackFrame } from '../tokens';
 import { formatRanks } from '../metrics/format';
+import { ranksText } from '../verdicts/sentence';
 import { IStackGroup } from './groupStacks';
 
 /** Maximum length of a list of ranks in a title. */
@@ -10,13 +11,10 @@ const MOST_NAMED = 24;
 /** Ranks of a stack: "Rank 5", "Ranks 0–4, 6", "63 ranks". */
 export function titleOf(group: IStackGroup, trans: TranslationBundle): string {
   const { ranks } = group;
-  if (ranks.length === 1) {
-    return trans.__('Rank %1', ranks[0]);
-  }
   const named = formatRanks(ranks);
   return named.length > MOST_NAMED
     ? trans._n('%1 rank', '%1 ranks', ranks.length)
-    : trans.__('Ranks %1', named);
+    : trans._n('Rank %2', 'Ranks %2', ranks.length, named);
 }
 
 /** Their activity, as far as known. */
@@ -29,7 +27,8 @@ export function doingOf(
   }
   const outside = outsideText(group, trans);
   if (group.blamed && !group.operation && group.peers.length) {
-    return [outside, waitText(group, trans)].filter(Boolean).join('; ');
+    const waits = waitText(group, trans);
+    return outside ? trans.__('%1; %2', outside, waits) : waits;
   }
   if (outside) {
     return outside;
@@ -68,21 +67,29 @@ function waitText(
   { ranks, peers }: IStackGroup,
   trans: TranslationBundle
 ): string {
-  const one = ranks.length === 1;
-  if (peers.length === 1) {
-    return one
-      ? trans.__('rank %1 waits for it', peers[0])
-      : trans.__('rank %1 waits for them', peers[0]);
-  }
-  return one
-    ? trans.__('the others wait for it')
-    : trans.__('the others wait for them');
+  return peers.length === 1
+    ? trans._n(
+        'rank %2 waits for it',
+        'rank %2 waits for them',
+        ranks.length,
+        peers[0]
+      )
+    : trans._n(
+        'the others wait for it',
+        'the others wait for them',
+        ranks.length
+      );
 }
 
-/** A frame's file or cell, and line. */
-export function frameWords(frame: StackFrame): string {
-  const { cell, file, line } = frame.where;
-  return cell ? `cell ${cell}, line ${line}` : `${file}:${line}`;
+/** A frame's file or cell, its line and its function. */
+function frameText(
+  { where: { cell, file, line, function: inside } }: StackFrame,
+  trans: TranslationBundle
+): string {
+  const place = cell
+    ? trans.__('cell %1, line %2', cell, line)
+    : `${file}:${line}`;
+  return inside ? trans.__('%1, in %2', place, inside) : place;
 }
 
 /** Everything as plain text. */
@@ -93,10 +100,10 @@ export function stacksText(
 ): string {
   const parts = groups.map(group => {
     const doing = doingOf(group, trans);
-    const lines = [`${titleOf(group, trans)}${doing ? `: ${doing}` : ''}`];
+    const title = titleOf(group, trans);
+    const lines = [doing ? trans.__('%1: %2', title, doing) : title];
     for (const frame of group.runs.flatMap(run => run.frames)) {
-      const { function: inside } = frame.where;
-      lines.push(`  ${frameWords(frame)}${inside ? `, in ${inside}` : ''}`);
+      lines.push(`  ${frameText(frame, trans)}`);
       if (frame.source) {
         lines.push(`    ${frame.source.trim()}`);
       }
@@ -127,16 +134,27 @@ export function sentenceOf(
     if (count < 2) {
       return none;
     }
-    const rest =
-      placed.length === 1
-        ? trans.__('%1 ranks are at the same place.', count)
-        : trans.__('%1 ranks are at %2 places.', count, placed.length);
-    return `${none} ${rest}`;
+    return `${none} ${placesText(count, placed.length, trans)}`;
   }
   if (groups.length === 1) {
     return count === 2
       ? trans.__('Both ranks are at the same place.')
       : trans._n('One rank.', 'All %1 ranks are at the same place.', count);
   }
-  return trans.__('%1 ranks are at %2 places.', count, groups.length);
+  return placesText(count, groups.length, trans);
+}
+
+/** At how many places two or more ranks are. */
+function placesText(
+  ranks: number,
+  places: number,
+  trans: TranslationBundle
+): string {
+  const counted = ranksText(ranks, trans);
+  return trans._n(
+    '%2 are at the same place.',
+    '%2 are at %1 places.',
+    places,
+    counted
+  );
 }

@@ -98,10 +98,10 @@ function saidOf(
   groups: readonly IStackGroup[],
   trans: TranslationBundle
 ): string {
-  const said = answer.verdict?.text;
+  const text = answer.verdict?.text;
   return over
-    ? trans.__('At %1: %2', formatClock(answer.at, true), said ?? '')
-    : (said ?? sentenceOf(groups, trans));
+    ? trans.__('At %1: %2', formatClock(answer.at, true), text ?? '')
+    : (text ?? sentenceOf(groups, trans));
 }
 
 /** Whose stacks these are, as of when, and what can be done with them. */
@@ -157,13 +157,12 @@ function Failed(props: {
   onAgain: () => void;
 }): JSX.Element {
   const { error, trans } = props;
-  const known = error instanceof RequestError ? error.body : null;
+  const body = error instanceof RequestError ? error.body : null;
   return (
     <div className="jp-DtrainStacks-failed" role="alert">
-      <b>{known?.message ?? trans.__('The ranks could not be reached.')}</b>
+      <b>{body?.message ?? trans.__('The ranks could not be reached.')}</b>
       <p>
-        {known?.hint ??
-          (error instanceof Error ? error.message : String(error))}
+        {body?.hint ?? (error instanceof Error ? error.message : String(error))}
       </p>
       <button
         type="button"
@@ -179,7 +178,7 @@ function Failed(props: {
 /** Stacks of one cluster or job, in the main area. */
 export class StacksView extends VisibleWidget {
   constructor(private _props: IStacksProps) {
-    super(() => undefined, _props.trans);
+    super(() => null, _props.trans);
     const { trans, of } = _props;
     this.id = `dtrain-lab-stacks-${of.kind}-${of.id}`;
     this.title.label = trans.__('Stacks: %1', of.name);

@@ -1,13 +1,11 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { Widget } from '@lumino/widgets';
 
+import { panelIn } from '../locations/visibility';
 import { ILiveState } from '../tokens';
 import { needsAttention } from '../verdicts/sentence';
 import { statusText } from './texts';
 
-/** The sidebar whose tab has the dot. */
-const PANEL = 'dtrain-lab-panel';
 const CLASS = 'jp-DtrainStatus-attention';
 
 /** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention. */
@@ -18,7 +16,7 @@ export function markTab(
 ): void {
   let usual: string | null = null;
   model.changed.connect(() => {
-    const panel = find(shell);
+    const panel = panelIn(shell);
     if (!panel) {
       return;
     }
@@ -31,15 +29,4 @@ export function markTab(
       ? trans.__('%1. %2', usual, statusText(problem, trans))
       : usual;
   });
-}
-
-function find(shell: JupyterFrontEnd.IShell): Widget | null {
-  for (const area of ['left', 'right']) {
-    for (const widget of shell.widgets(area)) {
-      if (widget.id === PANEL) {
-        return widget;
-      }
-    }
-  }
-  return null;
 }

@@ -172,11 +172,11 @@ it('counts jobs as the panel does: those that have not ended, and a sweep as one
   expect(jobsText(jobs.slice(1), trans)).toBeNull();
   expect(jobsText(jobs, trans)).toBe('1 job active');
   const trials = [job('running', 's'), job('running', 's')];
-  expect(jobsText(trials, trans)).toBe('1 job active');
+  expect(jobsText(trials, trans)).toBe('1 sweep active');
   expect(jobNote({ jobs: trials } as unknown as ILiveState, trans)).toBe(
     '1 active'
   );
-  expect(jobsText([...jobs, ...trials], trans)).toBe('2 jobs active');
+  expect(jobsText([...jobs, ...trials], trans)).toBe('1 job, 1 sweep active');
 });
 
 it('says that training waits for data, in the place of its communication', () => {
@@ -192,6 +192,17 @@ it('says that training waits for data, in the place of its communication', () =>
   expect(statusOf(cluster, 'open', trans)).toMatchObject({
     text: 'local-2: waits for data, 91\u00a0% of a step · 275 samples/s',
     short: 'local-2: waits for data, 91\u00a0% of a step'
+  });
+  const measured = { ...hungry, values: { share: 0.55, error: 0.25 } };
+  expect(
+    statusOf(withMetrics({ ...metrics, verdicts: [measured] }), 'open', trans)
+  ).toMatchObject({
+    short: 'local-2: waits for data, 55\u00a0% ± 25 of a step'
+  });
+  const unsteady = { ...hungry, values: {} };
+  const rough = withMetrics({ ...metrics, verdicts: [unsteady] });
+  expect(statusOf(rough, 'open', trans)).toMatchObject({
+    text: 'local-2: waits for data · 275 samples/s'
   });
 });
 

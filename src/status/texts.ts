@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ENDED } from '../api/states';
 import { usedBy } from '../cluster/model/notebookCluster';
-import { countActive } from '../job/model/texts';
+import { activeCounts, activeText, countActive } from '../job/model/activeJobs';
 import { Cluster, Job, Link } from '../tokens';
 import {
   formatCount,
@@ -69,8 +69,8 @@ function holdUpWords(
   cluster: Cluster,
   trans: TranslationBundle
 ): string | null {
-  const found = holdUpOf(cluster.metrics);
-  return found ? briefly(found, trans) : null;
+  const verdict = holdUpOf(cluster.metrics);
+  return verdict ? briefly(verdict, trans) : null;
 }
 
 /** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are connected. */
@@ -177,13 +177,14 @@ export function statusOf(
   };
 }
 
-/** "2 jobs active", counted as in the panel; null if none is. */
+/** "2 jobs active", "1 job, 1 sweep active", counted as in the panel; null if none is. */
 export function jobsText(
   jobs: readonly Job[],
   trans: TranslationBundle
 ): string | null {
-  const count = countActive(jobs);
-  return count ? trans._n('%1 job active', '%1 jobs active', count) : null;
+  return countActive(jobs)
+    ? trans.__('%1 active', activeText(activeCounts(jobs), trans))
+    : null;
 }
 
 /**
@@ -241,5 +242,5 @@ export function statusText(
       )
     );
   }
-  return `${name}: ${parts.join(' · ')}`;
+  return trans.__('%1: %2', name, parts.join(' · '));
 }

@@ -8,7 +8,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { menuOfSweep } from '../job/list/sweeps';
-import { ILiveState, ISite, Sweep } from '../tokens';
+import { IJobs, ILiveState, ISite, Sweep } from '../tokens';
+import { KernelRecords } from '../locations/kernelRecords';
 import { addSweepCommands } from './commands';
 import { SweepRequests } from './model/requests';
 import type { SweepView } from './widgets';
@@ -39,6 +40,8 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
     } as unknown as JupyterFrontEnd,
     model: {} as ILiveState,
     site: {} as ISite,
+    jobs: {} as IJobs,
+    records: new KernelRecords(),
     sweeps,
     notebooks: null,
     browser: null,

@@ -8,10 +8,9 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
-import { CommandIDs } from '../commands';
+import { CommandIDs, isId } from '../commands';
 import { whyNoJob } from '../job/executedDrive';
 import { draftsIn, typedIn } from '../job/form/drafts';
-import { JobRequests } from '../job/model/requests';
 import {
   askedNotebook,
   chosenNotebook,
@@ -19,7 +18,14 @@ import {
   openingWith
 } from '../job/form/notebook';
 import { onceAtATime } from '../request/once';
-import { ILiveState, ISite, ISweeps, Sweep } from '../tokens';
+import {
+  IJobs,
+  IKernelRecords,
+  ILiveState,
+  ISite,
+  ISweeps,
+  Sweep
+} from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import type { SweepFormView, SweepView } from './widgets';
@@ -29,6 +35,8 @@ export interface ISweepDependencies {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
+  jobs: IJobs;
+  records: IKernelRecords;
   sweeps: ISweeps;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
@@ -42,6 +50,7 @@ export interface ISweepDependencies {
 const SWEEP_ARGS = {
   args: {
     type: 'object',
+    required: ['id'],
     properties: {
       id: { type: 'string', description: 'Id of the sweep' },
       name: { type: 'string', description: 'Name of the sweep' }
@@ -53,14 +62,17 @@ const SWEEP_ARGS = {
 export function addSweepCommands(dependencies: ISweepDependencies): void {
   const { app, sweeps, views, trans } = dependencies;
   const { commands, shell } = app;
-  const openNotebook = openingWith(commands, trans);
+  const openNotebook = openingWith(commands, dependencies.records, trans);
 
   addForm(dependencies);
   commands.addCommand(CommandIDs.openSweep, {
     label: trans.__('Open'),
+    caption: trans.__('Show a sweep and its trials'),
+    icon: args => (args.toolbar ? sweepIcon : undefined),
+    isEnabled: args => isId(args.id),
     execute: async args => {
-      const id = String(args.id ?? '');
-      if (!id) {
+      const { id } = args;
+      if (!isId(id)) {
         return;
       }
       const { SweepView } = await import('./widgets');
@@ -85,62 +97,81 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
   const act = (
     id: string,
     label: string,
+    caption: string,
     run: (sweep: string, name: string) => Promise<Sweep | undefined>
   ): void => {
     commands.addCommand(id, {
       label,
+      caption: args =>
+        isId(args.id) ? caption : trans.__('Choose this in the list of jobs.'),
+      isEnabled: args => isId(args.id),
       execute: async args => {
         let now: Sweep | undefined;
-        await reportErrors(trans, async () => {
-          now = await run(
-            String(args.id ?? ''),
-            String(args.name ?? args.id ?? '')
-          );
-        });
+        const { id: sweep, name } = args;
+        if (isId(sweep)) {
+          await reportErrors(trans, async () => {
+            now = await run(sweep, String(name ?? sweep));
+          });
+        }
         return now;
       },
       describedBy: SWEEP_ARGS
     });
   };
-  act(CommandIDs.stopSweep, trans.__('Stop…'), async (id, name) => {
-    const sure = await confirmLoss(
-      trans.__('Stop the sweep %1?', name),
-      trans.__(
-        'Its trials end. Their checkpoints are kept, and Resume continues from them; trials without a checkpoint start from the beginning.'
-      ),
-      trans.__('Stop sweep'),
-      trans
-    );
-    return sure ? sweeps.stop(id) : undefined;
-  });
-  act(CommandIDs.resumeSweep, trans.__('Resume'), id => sweeps.resume(id));
-  act(CommandIDs.deleteSweep, trans.__('Delete…'), async (id, name) => {
-    const sure = await confirmLoss(
-      trans.__('Delete the sweep %1?', name),
-      trans.__(
-        'Its record is removed, and so are the jobs of its trials with their folders: logs, executed notebooks and checkpoints, those of the best trial too.'
-      ),
-      trans.__('Delete'),
-      trans
-    );
-    if (sure) {
-      await sweeps.remove(id);
-      views.find(view => view.args.id === id)?.close();
+  act(
+    CommandIDs.stopSweep,
+    trans.__('Stop…'),
+    trans.__('End the trials of a sweep; their checkpoints are kept'),
+    async (id, name) => {
+      const sure = await confirmLoss(
+        trans.__('Stop the sweep %1?', name),
+        trans.__(
+          'Its trials end. Their checkpoints are kept, and Resume continues from them; trials without a checkpoint start from the beginning.'
+        ),
+        trans.__('Stop sweep'),
+        trans
+      );
+      return sure ? sweeps.stop(id) : undefined;
     }
-    return undefined;
-  });
+  );
+  act(
+    CommandIDs.resumeSweep,
+    trans.__('Resume'),
+    trans.__('Resume stopped trials, and start the others'),
+    id => sweeps.resume(id)
+  );
+  act(
+    CommandIDs.deleteSweep,
+    trans.__('Delete…'),
+    trans.__('Remove a sweep, and the jobs of its trials'),
+    async (id, name) => {
+      const sure = await confirmLoss(
+        trans.__('Delete the sweep %1?', name),
+        trans.__(
+          'Its record is removed, and so are the jobs of its trials with their folders: logs, executed notebooks and checkpoints, those of the best trial too.'
+        ),
+        trans.__('Delete'),
+        trans
+      );
+      if (sure) {
+        await sweeps.remove(id);
+        views.find(view => view.args.id === id)?.close();
+      }
+      return undefined;
+    }
+  );
 }
 
 /** The command that opens the form of a notebook. */
 function addForm(dependencies: ISweepDependencies): void {
-  const { app, model, site, sweeps, notebooks, browser, trans } = dependencies;
+  const { app, model, site, jobs, sweeps, notebooks, browser, trans } =
+    dependencies;
   const { commands, shell, serviceManager } = app;
-  const jobs = new JobRequests(serviceManager.serverSettings);
   const drafts = draftsIn(dependencies.state);
   const forms = new WidgetTracker<SweepFormView>({
     namespace: 'dtrain-sweep-form'
   });
-  const openNotebook = openingWith(commands, trans);
+  const openNotebook = openingWith(commands, dependencies.records, trans);
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
   const asked = (args: ReadonlyPartialJSONObject): string | null =>
     (args.path as string | undefined) ?? chosen();
@@ -148,9 +179,9 @@ function addForm(dependencies: ISweepDependencies): void {
   const once = onceAtATime();
   const open = async (path: string): Promise<void> => {
     const { sweepFormId, SweepFormView } = await import('./widgets');
-    const found = forms.find(f => f.id === sweepFormId(path));
-    if (found) {
-      showView(shell, found);
+    const open = forms.find(f => f.id === sweepFormId(path));
+    if (open) {
+      showView(shell, open);
       return;
     }
     const view: SweepFormView = new SweepFormView({

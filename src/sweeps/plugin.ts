@@ -10,7 +10,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { ILiveState, ISite, ISweeps } from '../tokens';
+import { IJobs, IKernelRecords, ILiveState, ISite, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
 import { SweepRequests } from './model/requests';
 import type { SweepView } from './widgets';
@@ -21,7 +21,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
   description: 'Varies parameters of a notebook over many jobs.',
   autoStart: true,
   provides: ISweeps,
-  requires: [ILiveState, ISite],
+  requires: [ILiveState, ISite, IJobs, IKernelRecords],
   optional: [
     INotebookTracker,
     IDefaultFileBrowser,
@@ -34,6 +34,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     app: JupyterFrontEnd,
     model: ILiveState,
     site: ISite,
+    jobs: IJobs,
+    records: IKernelRecords,
     notebooks: INotebookTracker | null,
     browser: IDefaultFileBrowser | null,
     palette: ICommandPalette | null,
@@ -48,6 +50,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
       app,
       model,
       site,
+      jobs,
+      records,
       sweeps,
       notebooks,
       browser,

@@ -7,11 +7,12 @@ import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/filterChips';
 import { useFirstRows } from '../ui/lists/firstRows';
-import { formatSpan, formatValue, UNKNOWN } from '../metrics/format';
+import { formatRun, formatValue, UNKNOWN } from '../metrics/format';
 import { Glyph } from '../ui/icons/glyph';
+import { CommandLink } from '../ui/text/commandLink';
 import { useViewState } from '../ui/viewState';
 import { IMenuItem, openContextMenu } from '../ui/menu';
-import { useSteadyOrder } from '../ui/steadyOrder';
+import { useSteadyOrder } from '../ui/lists/steadyOrder';
 import { axesOf, Brushes, within } from './charts/brush';
 import {
   bestFirst,
@@ -34,13 +35,14 @@ export function Trials(props: {
   const body = useRef<HTMLTableSectionElement>(null);
   const [filter, setFilter] = useViewState<TrialFilter>('filter', 'all');
   const order = useSteadyOrder(
-    () => bestFirst(sweep),
+    () => ({ keys: bestFirst(sweep), by: null }),
     `${sweep.id} ${sweep.trials.length} ${sweep.state}`,
     body
   );
   const axes = axesOf(sweep);
   const shown = order
     .map(number => sweep.trials[number])
+    .filter(Boolean)
     .filter(t => passes(t, filter) && within(t, axes, brushes));
   const [first, more] = useFirstRows(shown, trans);
   const names = Object.keys(sweep.space);
@@ -140,18 +142,14 @@ function Row(props: {
         <Glyph kind={trialGlyph(trial)} label={trialState(trial, trans)} />
         <div>
           {trial.job ? (
-            <button
-              type="button"
+            <CommandLink
+              command={CommandIDs.openJob}
+              args={{ id: trial.job, name: `${sweep.name} ${trial.number}` }}
+              commands={commands}
               className="jp-DtrainUi-name"
-              onClick={() =>
-                void commands.execute(CommandIDs.openJob, {
-                  id: trial.job,
-                  name: `${sweep.name} ${trial.number}`
-                })
-              }
             >
               <b>{label}</b>
-            </button>
+            </CommandLink>
           ) : (
             <b>{label}</b>
           )}{' '}
@@ -180,7 +178,7 @@ function Row(props: {
         {trial.step === null ? UNKNOWN : trial.step.toLocaleString()}
       </td>
       <td className="jp-DtrainSweep-number">
-        {trial.ran_s === null ? UNKNOWN : formatSpan(trial.ran_s)}
+        {formatRun(trial.ran_s, !passes(trial, 'active'))}
       </td>
       <td>
         <Curve trial={trial} objective={sweep.objective} trans={trans} />

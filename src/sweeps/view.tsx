@@ -48,9 +48,11 @@ export function SweepBody(props: ISweepProps): JSX.Element {
   const calm = sweep !== null && sweepEnded(sweep);
   usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {
     try {
-      setSweep(await sweeps.get(id));
+      const now = await sweeps.get(id);
+      const same = error === '' && isSame(now, sweep);
+      setSweep(now);
       setError('');
-      return true;
+      return same ? 'unchanged' : true;
     } catch (failure) {
       const refusal = refusalOf(failure, trans);
       setError(refusal.message);
@@ -84,6 +86,17 @@ export function SweepBody(props: ISweepProps): JSX.Element {
       <Trials {...props} sweep={sweep} brushes={brushes} mark={setMarked} />
     </>
   );
+}
+
+/** Whether nothing has happened: only how long trials have run differs. */
+function isSame(now: Sweep, before: Sweep | null): boolean {
+  const seen = (sweep: Sweep | null): string =>
+    JSON.stringify([
+      sweep?.state,
+      sweep?.reason?.code,
+      sweep?.trials.map(t => [t.state, t.job, t.step, t.value])
+    ]);
+  return seen(now) === seen(before);
 }
 
 interface IHeadProps extends ISweepProps {
@@ -152,11 +165,6 @@ function Actions(props: IHeadProps): JSX.Element {
       }
     });
   };
-  const job = (command: string): void =>
-    void commands.execute(command, {
-      id: best?.job ?? '',
-      name: `${sweep.name} ${best?.number ?? ''}`
-    });
   const button = (
     label: string,
     act: () => void,
@@ -174,6 +182,24 @@ function Actions(props: IHeadProps): JSX.Element {
       {label}
     </button>
   );
+  // of the plugin of jobs, which may be disabled
+  const ofBest = (
+    command: string,
+    label: string,
+    primary = false,
+    title?: string
+  ): JSX.Element | false =>
+    commands.hasCommand(command) &&
+    button(
+      label,
+      () =>
+        void commands.execute(command, {
+          id: best?.job ?? '',
+          name: `${sweep.name} ${best?.number ?? ''}`
+        }),
+      primary,
+      title
+    );
   return (
     <div className="jp-DtrainSweep-actions">
       {sweep.may.includes('resume') &&
@@ -181,21 +207,17 @@ function Actions(props: IHeadProps): JSX.Element {
         button(trans.__('Resume'), () => run(CommandIDs.resumeSweep), true)}
       {best?.job && (
         <>
-          {button(
+          {ofBest(
+            CommandIDs.openExecuted,
             trans.__('Open the best notebook'),
-            () => job(CommandIDs.openExecuted),
             sweep.state === 'succeeded'
           )}
-          {button(trans.__('Open the best job'), () => job(CommandIDs.openJob))}
+          {ofBest(CommandIDs.openJob, trans.__('Open the best job'))}
           {best.checkpoint_step !== null &&
-            button(
-              resume.label,
-              () => job(CommandIDs.resumeJob),
-              false,
-              resume.why
-            )}
-          {button(trans.__('Submit with these values…'), () =>
-            job(CommandIDs.duplicateJob)
+            ofBest(CommandIDs.resumeJob, resume.label, false, resume.why)}
+          {ofBest(
+            CommandIDs.duplicateJob,
+            trans.__('Submit with these values…')
           )}
         </>
       )}

@@ -14,7 +14,7 @@ export class SweepView extends JobWidget {
       `dtrain-lab-sweep-${_props.id}`,
       _props.trans.__('Sweep: %1', _props.name),
       sweepIcon,
-      () => undefined,
+      () => null,
       _props.trans
     );
     this.addClass('jp-DtrainSweep-view');
@@ -46,7 +46,7 @@ export class SweepFormView extends FormWidget {
       sweepFormId(_props.notebook.path),
       _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),
       sweepIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      () => _props.model.watch(),
       _props.typed,
       _props.trans
     );

@@ -118,6 +118,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     usual_start_s: null,
     has_run: false,
     summary_if_ignored: null,
+    without_lost: null,
     ...more,
     ranks
   };
@@ -128,7 +129,15 @@ export function makeFrame(
   clusters: Cluster[],
   more: Partial<Frame> = {}
 ): Frame {
-  return { type: 'clusters', seq: 0, clusters, ended: {}, jobs: [], ...more };
+  return {
+    type: 'clusters',
+    seq: 0,
+    clusters,
+    ended: {},
+    untold: [],
+    jobs: [],
+    ...more
+  };
 }
 
 /** A verdict as the server sends one: rank 1 is stuck, unless its kind is another one. */

@@ -2,8 +2,8 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { Store } from '../cluster/model/ignoredVerdicts';
 import { LiveState } from '../cluster/model/liveState';
-import { Preferences } from '../cluster/model/preferences';
 import { ServerSite } from '../cluster/model/site';
+import { Preferences } from '../preferences/preferences';
 import { IPreferences, ISite } from '../tokens';
 
 interface IParts {

@@ -1,10 +1,7 @@
-import { Notification } from '@jupyterlab/apputils';
 import React, { useRef, useState } from 'react';
 
 import { Icon, IconKind } from './icons/icon';
-
-/** Duration of a message on a pressed button, ms. */
-export const TOAST_MS = 5000;
+import { tellBriefly } from './text/toast';
 
 /**
  * A button that always responds: it acts, or says why it can't.
@@ -13,6 +10,8 @@ export const TOAST_MS = 5000;
  */
 export function Action(props: {
   label: string;
+  /** Whether it is left out, as where the plugin of its command is disabled. */
+  hidden?: boolean;
   /** Further clicks are ignored until a returned promise is settled. */
   onClick: (event: React.MouseEvent<HTMLElement>) => unknown;
   /** Why it can't act now. */
@@ -27,10 +26,13 @@ export function Action(props: {
   hasMenu?: boolean;
   pressed?: boolean;
   title?: string;
-}): JSX.Element {
+}): JSX.Element | null {
   const { why, label } = props;
   const held = useRef(false);
   const [busy, setBusy] = useState(false);
+  if (props.hidden) {
+    return null;
+  }
   const act = async (event: React.MouseEvent<HTMLElement>): Promise<void> => {
     held.current = true;
     try {
@@ -61,7 +63,7 @@ export function Action(props: {
       title={why ?? props.title ?? (props.compact ? label : undefined)}
       onClick={event => {
         if (why) {
-          Notification.info(why, { autoClose: TOAST_MS });
+          tellBriefly(why, 'info');
         } else if (!held.current) {
           void act(event);
         }

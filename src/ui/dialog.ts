@@ -1,15 +1,17 @@
 import { Dialog } from '@jupyterlab/apputils';
 
+import { CLASSES } from '../jupyterlab/markup';
+
 /** JupyterLab's dialog, named by its title for screen readers; the opening double click doesn't close it. */
 export class NamedDialog<T> extends Dialog<T> {
   constructor(options: Partial<Dialog.IOptions<T>>) {
     super(options);
     const id = `jp-DtrainUi-dialog-${NamedDialog._made++}`;
-    this._refer('aria-labelledby', '.jp-Dialog-header', `${id}-title`);
+    this._refer('aria-labelledby', CLASSES.dialogHeader, `${id}-title`);
     if (typeof options.body === 'string') {
       // JupyterLab's name for it is title and text in one
       this.node.removeAttribute('aria-label');
-      this._refer('aria-describedby', '.jp-Dialog-body', `${id}-text`);
+      this._refer('aria-describedby', CLASSES.dialogBody, `${id}-text`);
     }
   }
 
@@ -19,7 +21,7 @@ export class NamedDialog<T> extends Dialog<T> {
       event instanceof MouseEvent &&
       event.detail > 1 &&
       !this.node
-        .querySelector('.jp-Dialog-content')
+        .querySelector(`.${CLASSES.dialogContent}`)
         ?.contains(event.target as Node);
     if (again && (event.type === 'mousedown' || event.type === 'click')) {
       event.preventDefault();
@@ -29,8 +31,8 @@ export class NamedDialog<T> extends Dialog<T> {
     super.handleEvent(event);
   }
 
-  private _refer(attribute: string, selector: string, id: string): void {
-    const part = this.node.querySelector(selector);
+  private _refer(attribute: string, className: string, id: string): void {
+    const part = this.node.querySelector(`.${className}`);
     if (part) {
       part.id = id;
       this.node.setAttribute(attribute, id);

@@ -36,14 +36,19 @@ export function InView(
   const { as: Tag = 'div', draw, ...attributes } = props;
   const host = useRef<HTMLElement>(null);
   const [seen, setSeen] = useState(true);
-  const content = useRef<React.ReactNode>(null);
   useEffect(() => watch(host.current!, setSeen), []);
-  if (seen) {
-    content.current = draw();
-  }
   return React.createElement(
     Tag,
     { ...attributes, ref: host },
-    content.current
+    <Content draw={draw} seen={seen} />
   );
 }
+
+/** The content, which is not drawn again while it is out of view. */
+const Content = React.memo(
+  (props: { draw: () => React.ReactNode; seen: boolean }): JSX.Element => (
+    <>{props.draw()}</>
+  ),
+  (_, next) => !next.seen
+);
+Content.displayName = 'Content';

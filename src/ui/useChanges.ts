@@ -1,5 +1,5 @@
 import { ISignal } from '@lumino/signaling';
-import { useEffect, useReducer, useRef } from 'react';
+import { useEffect, useReducer, useState } from 'react';
 
 interface IChanging {
   readonly changed: ISignal<unknown, void>;
@@ -8,7 +8,7 @@ interface IChanging {
 /** Redraw whenever one of these objects, always the same ones, has changed. */
 export function useChanges(...objects: readonly IChanging[]): void {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const watched = useRef(objects).current;
+  const [watched] = useState(objects);
   useEffect(() => {
     watched.forEach(({ changed }) => changed.connect(redraw));
     return () => watched.forEach(({ changed }) => changed.disconnect(redraw));

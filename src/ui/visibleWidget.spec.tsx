@@ -20,7 +20,7 @@ function Count(): JSX.Element {
 
 class Counter extends VisibleWidget {
   constructor() {
-    super(() => undefined, nullTranslator.load('dtrain_lab'));
+    super(() => null, nullTranslator.load('dtrain_lab'));
   }
 
   protected draw(): JSX.Element {

@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
+import { IDisposable } from '@lumino/disposable';
 import { Message } from '@lumino/messaging';
 import React from 'react';
 
@@ -12,10 +13,10 @@ import { ErrorBoundary } from './errorBoundary';
  */
 export abstract class VisibleWidget extends ReactWidget {
   /**
-   * @param look - called with the widget's id when it becomes visible or hidden.
+   * @param _watch - requests frames from when it is visible until it is hidden; null where it needs none
    */
   constructor(
-    private _look: (seen: boolean, viewer: string) => void,
+    private _watch: () => IDisposable | null,
     private _words: TranslationBundle
   ) {
     super();
@@ -35,6 +36,7 @@ export abstract class VisibleWidget extends ReactWidget {
 
   override dispose(): void {
     this._changes.disconnect();
+    this._watching?.dispose();
     super.dispose();
   }
 
@@ -110,7 +112,12 @@ export abstract class VisibleWidget extends ReactWidget {
 
   private _setShown(seen: boolean): void {
     this._shown = seen;
-    this._look(seen, this.id);
+    if (seen) {
+      this._watching ??= this._watch();
+    } else {
+      this._watching?.dispose();
+      this._watching = null;
+    }
     this.update();
   }
 
@@ -118,6 +125,7 @@ export abstract class VisibleWidget extends ReactWidget {
   private _focused: Element | null = null;
   private _viewState = new ViewState();
   private _shown = false;
+  private _watching: IDisposable | null = null;
 }
 
 /** The content of the widget, scrolled to its previous position. */

@@ -5,7 +5,7 @@ import { formatClock, formatSpan } from '../metrics/format';
 /** Values of a summary that say who has stopped a cluster, and when. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** "by train.ipynb at 04:12", "in the panel at 04:12"; empty if nothing is known. */
+/** "by train.ipynb at 04:12", "in JupyterLab at 04:12"; empty if nothing is known. */
 function how(values: Values, trans: TranslationBundle): string {
   if (typeof values.at !== 'number') {
     return '';
@@ -17,7 +17,7 @@ function how(values: Values, trans: TranslationBundle): string {
         ? trans.__('by %1 at %2', values.notebook, at)
         : trans.__('at %1', at);
     case 'server':
-      return trans.__('in the panel at %1', at);
+      return trans.__('in JupyterLab at %1', at);
     case 'terminal':
       return trans.__('from a terminal at %1', at);
     case 'python':

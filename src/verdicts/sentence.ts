@@ -48,7 +48,12 @@ function workSentence(
     case 'training':
       return number('total') === 2
         ? trans.__('Training. Both ranks keep pace.')
-        : trans.__('Training. All %1 ranks keep pace.', count('total'));
+        : trans._n(
+            'Training on %2 rank.',
+            'Training. All %2 ranks keep pace.',
+            number('total'),
+            count('total')
+          );
     case 'training_begun':
       return trans._n(
         'Training on %2 rank.',
@@ -146,8 +151,10 @@ function lifeSentence(
     case 'loading_torch':
       return trans.__('Starting: loading PyTorch.');
     case 'starting':
-      return trans.__(
-        'Starting: %1 of %2 ranks.',
+      return trans._n(
+        'Starting: %2 of %3 rank.',
+        'Starting: %2 of %3 ranks.',
+        number('total'),
         count('done'),
         count('total')
       );

@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Verdict } from '../tokens';
-import { formatCount, formatRanks, formatShare } from '../metrics/format';
+import { formatCount, formatRanks } from '../metrics/format';
+import { knownShare } from '../metrics/share';
 
 /**
  * A verdict as short text after a colon: "rank 5 is stuck".
@@ -78,10 +79,12 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
     case 'behind':
       return trans._n('rank %2 is behind', 'ranks %2 are behind', count, ranks);
     case 'input_bound':
-      return trans.__(
-        'waits for data, %1 of a step',
-        formatShare(Number(values.share))
-      );
+      return values.share === undefined
+        ? trans.__('waits for data')
+        : trans.__(
+            'waits for data, %1 of a step',
+            knownShare(Number(values.share), Number(values.error ?? 0), trans)
+          );
     case 'too_busy':
       return values.node
         ? trans.__(

@@ -9,10 +9,10 @@ import pytest
 from tests.beside.conftest import NO_RTC, watch_console
 from tests.books import training
 from tests.ui.conftest import open_notebook
-from tests.ui.jobs.test_jobs import fill, submit
+from tests.ui.jobs.submit_form import fill, submit
 from tests.ui.lab import Lab
-from tests.ui.notebook.test_debugger import toggle_breakpoint
-from tests.ui.panel.test_panel import Panel, output, run_cell
+from tests.ui.notebook.debugging import toggle_breakpoint
+from tests.ui.panel.cells import Panel, output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]
 

@@ -12,10 +12,10 @@ import pytest
 from tests.beside.conftest import RTC, watch_console
 from tests.books import training
 from tests.ui.conftest import open_notebook
-from tests.ui.jobs.test_jobs import fill, submit
+from tests.ui.jobs.submit_form import fill, submit
 from tests.ui.lab import Lab
-from tests.ui.notebook.test_debugger import toggle_breakpoint
-from tests.ui.panel.test_panel import Panel, output, run_cell
+from tests.ui.notebook.debugging import toggle_breakpoint
+from tests.ui.panel.cells import Panel, output, run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]
@@ -175,7 +175,7 @@ def test_a_cell_is_shown_to_its_end_once_the_page_that_began_it_is_closed(
     later = max(map(int, re.findall(r"tick (\d+)", cell(page, 1)["text"]))) + 50
     output(page, 1).get_by_text(f"tick {later}", exact=True).wait_for()
     (lab.work / "enough").touch()
-    output(page, 1).get_by_text("the end").wait_for()
+    output(page, 1).get_by_text("the end").first.wait_for()
     wait_until(lambda: cell(page, 1)["run"] == "done", 30, "the end")
     text = save(page, lab, path, 1)
     assert [runs(text, line) for line in ("tick 0", "tick 3", f"tick {later}", "the end")] == [2, 2, 2, 2]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.beside.conftest import NO_RTC, watch_console
 from tests.ui.lab import TOKEN, Lab
-from tests.ui.panel.test_panel import Panel, output, run_cell
+from tests.ui.panel.cells import Panel, output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 

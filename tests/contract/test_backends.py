@@ -108,7 +108,9 @@ async def test_facts_and_a_plan_that_fits_them(subject: Subject) -> None:
 async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
     backend = subject.backend
     cluster = await subject.cluster()
-    handle = await backend.submit(*await prepared(cluster, backend))
+    made, files = await prepared(cluster, backend)
+    handle = await backend.submit(made, files)
+    unconfirmed = replace(made, settings=None)  # what is known if the client is killed meanwhile
     cluster = replace(cluster, handle=handle, directory=handle.directory, settings=None)
     try:
 
@@ -127,9 +129,14 @@ async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
         endpoints = found if isinstance(found, Endpoints) else None
         way = await backend.reach(cluster, endpoints)
         assert await asks(way) in ("pending", "starting", "connecting", "ready")
-        again = await backend.find(cluster)
-        assert again is not None
-        assert (again.host, again.directory, again.job) == (handle.host, handle.directory, handle.job)
+        for known in (cluster, unconfirmed):
+            again = await backend.find(known)
+            assert again is not None
+            assert (again.host, again.directory, again.job) == (handle.host, handle.directory, handle.job)
+            assert (again.pid, again.started) == (handle.pid, handle.started)
+            lost = replace(cluster, handle=again)
+            way = await backend.reach(lost, again.endpoints or endpoints)
+            assert await asks(way) in ("pending", "starting", "connecting", "ready")
         with pytest.raises(BadRequest, match="not the name of a log"):
             await backend.log(cluster, "../../etc/passwd", 0)
         Path(handle.directory, "note.log").write_bytes(b"abc" * 50_000)

@@ -13,7 +13,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.services.policy import backends
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]

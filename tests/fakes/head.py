@@ -30,6 +30,23 @@ def plan(nodes: int, ranks: int) -> Plan:
     return Plan("here", "local", places, "python", {}, "/", "gloo", monitor=True)
 
 
+def launch(ranks: int = 2, nodes: int = 1) -> clients.Launch:
+    """The order to launch a cluster with this number of nodes, and of ranks on each."""
+    return clients.Launch(plan(nodes, ranks), Request(), "w", "me", SERVER.pid, server_started=SERVER.started)
+
+
+def head_settings(folder: Path, order: clients.Launch | None) -> HeadSettings:
+    """Settings of a cluster's head.
+
+    Args:
+        folder: Folder of the head.
+        order: What a scheduler's head launches; None for a head on this machine.
+    """
+    far = order and SubmittedHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S)
+    facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
+    return HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
+
+
 class Owned:
     """An owner whose ranks are this object's.
 
@@ -61,17 +78,8 @@ class Owned:
             lambda: None,
             lambda: None,
         )
-        order = clients.Launch(
-            plan(nodes, ranks), Request(), "w", "me", SERVER.pid, server_started=SERVER.started
-        )
-        far = (
-            SubmittedHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S)
-            if remote
-            else None
-        )
-        facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
-        settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
-        self.owner = Owner(settings, parts)
+        order = launch(ranks, nodes)
+        self.owner = Owner(head_settings(folder, order if remote else None), parts)
         self.owned = self.owner.world
         self.cells, self.client_queues = self.owned.cells, client_queues
         self.pids = 100

@@ -10,7 +10,7 @@ from dtrain_lab.machine import gpus
 
 EVENTS = """
 import time, torch
-from dtrain_lab.rank.monitor import cuda_stream
+from dtrain_lab.rank.monitor.step import cuda_stream
 torch.cuda.init()
 clock = cuda_stream.of_device()
 side = torch.cuda.Stream()

@@ -15,6 +15,8 @@ LEFT = "Canceled future for execute_request message before replies were done"
 """JupyterLab's own, where a page is left or loaded anew before a cell's last message has come."""
 WIDGETS = "@jupyter-widgets/jupyterlab-manager"
 OURS = "/extensions/dtrain-lab/"
+LACKS = "(JupyterLab has no "
+"""What the page says of a name that this JupyterLab lacks (`src/jupyterlab/names.ts`): none may be."""
 SHOTS = Path(os.environ.get("DTRAIN_LAB_SHOTS", Path(__file__).parents[2] / "docs" / "_shots"))
 
 
@@ -106,7 +108,12 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
         if not kernelless(error) and not cut_off(error):
             page.problems.append(str(error))
 
+    def hear_console(message: Any) -> None:
+        if LACKS in message.text:
+            page.problems.append(message.text)
+
     page.on("pageerror", hear)
+    page.on("console", hear_console)
     page.set_default_timeout(40_000 * PATIENCE)
     yield page
     if request.node.stash.get(FAILED, False):

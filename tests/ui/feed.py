@@ -15,7 +15,7 @@ from tornado.web import Application
 from tornado.websocket import WebSocketHandler
 
 from dtrain_lab.server.frames import encode
-from dtrain_lab.server.routes.live import BEAT_S
+from dtrain_lab.server.routes.live import BEAT_S, COMPRESSION
 from dtrain_lab.wire.site import LiveFrame
 
 # the page's own socket class, led elsewhere for this one address
@@ -79,6 +79,9 @@ def run_feed() -> Iterator[Feed]:
     class Live(WebSocketHandler):
         def check_origin(self, origin: str) -> bool:
             return not feed.refuses
+
+        def get_compression_options(self) -> dict[str, Any]:
+            return COMPRESSION
 
         def open(self, *_: str) -> None:
             pages.append(self)

@@ -177,7 +177,13 @@
         solid.push({ element, owner: node, ...seen });
       }
     }
-    for (const element of ours.filter(e => e.matches('button, input, select, textarea, summary, progress, img, canvas'))) {
+    // a target without a frame, as that of a link in a sentence, covers nothing but with its text
+    const framed = e => {
+      const style = styleOf(e);
+      return parseFloat(style.borderTopWidth) > 0 || !/^(transparent|rgba\(.*, 0\))$/.test(style.backgroundColor);
+    };
+    const drawn = e => (e.matches('button, summary') ? framed(e) || !textOf(e) : true);
+    for (const element of ours.filter(e => e.matches('button, input, select, textarea, summary, progress, img, canvas') && drawn(e))) {
       const seen = seenOf(element.getBoundingClientRect(), element.parentElement);
       if (seen) {
         solid.push({ element, owner: element, ...seen });
@@ -199,7 +205,8 @@
     for (let i = 0; i < solid.length; i++) {
       for (let j = i + 1; j < solid.length && solid[j].top < solid[i].bottom - 3; j++) {
         const [a, b] = [solid[i], solid[j]];
-        const nested = a.owner === b.owner || a.element.contains(b.element) || b.element.contains(a.element);
+        const label = a.element.closest('label');
+        const nested = a.owner === b.owner || a.element.contains(b.element) || b.element.contains(a.element) || (label && label.contains(b.element));
         const over = nested ? null : meet(a, b);
         const key = over && `${nameOf(a.element)} ${nameOf(b.element)}`;
         if (over && !told.has(key)) {

@@ -103,7 +103,7 @@ class Cells(ConnectedCluster):
         check_order(code, order.label, order.first_line, timeout)
         try:
             return await self.run_order(order, check=check)
-        except asyncio.CancelledError:  # whoever interrupts the caller means to stop the code
+        except asyncio.CancelledError:  # an interrupt of the caller is meant to stop the code
             self._portal.post(self.interrupt_cell(cell))
             raise
 
@@ -139,8 +139,8 @@ class Cells(ConnectedCluster):
 
     async def cells(self) -> list[CellRecord]:
         """Return the cells that the head knows, oldest first; only in the portal's loop."""
-        known: list[CellRecord] = await self.ask(clients.ListCells())
-        return known
+        records: list[CellRecord] = await self.ask(clients.ListCells())
+        return records
 
     async def interrupt_cell(self, cell: str) -> None:
         """Interrupt one cell; only in the portal's loop."""
@@ -162,5 +162,5 @@ def check_order(code: str, label: str, first_line: int, timeout: float | None) -
     """
     check_source(code, label, first_line)
     if timeout is not None and (not isinstance(timeout, int | float) or not timeout > 0):
-        told = f"{timeout:g} s" if isinstance(timeout, int | float) else repr(timeout)
-        raise BadRequest(f"A time-out must be longer than 0 s, not {told}.", "Give a number above 0.")
+        given = f"{timeout:g} s" if isinstance(timeout, int | float) else repr(timeout)
+        raise BadRequest(f"A time-out must be longer than 0 s, not {given}.", "Give a number above 0.")

@@ -73,11 +73,10 @@ class Cluster(Cells, Variables, Measurements):
         self._portal.call(self._restart(wanted))
         numbers = wanted if wanted is not None else tuple(range(self.size))
         if source is None:
-            one = len(numbers) == 1
-            what = "has a new process; its" if one else "have new processes; their"
-            return (
-                f"{rank_names.sentence_name(numbers)} {what} variables are gone. Run the set-up cells again."
-            )
+            single = len(numbers) == 1
+            change = "has a new process; its" if single else "have new processes; their"
+            ranks_named = rank_names.sentence_name(numbers)
+            return f"{ranks_named} {change} variables are gone. Run the set-up cells again."
         return self.copy(source, numbers)
 
     async def restart_async(self, ranks: rank_sets.Asked = None, source: int | None = None) -> str:
@@ -200,23 +199,23 @@ class Cluster(Cells, Variables, Measurements):
         await self.ask(clients.Restart(ranks), recovery.RESTART_WITHIN_S)
 
     async def _stacks(self, ranks: rank_sets.Asked) -> dict[int, str]:
-        found, info = await self._frames(ranks), await self.ask(clients.Info())
-        return stacks.StackTexts(found, stacks.waiting(info))
+        frames, info = await self._frames(ranks), await self.ask(clients.Info())
+        return stacks.StackTexts(frames, stacks.waiting(info))
 
     async def _positions(self) -> dict[int, str]:
         return {stack.rank: stacks.position(stack) for stack in await self._frames()}
 
     async def _frames(self, ranks: rank_sets.Asked = None) -> list[Stack]:
-        found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
-        return found
+        read: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
+        return read
 
 
 def _come_empty(before: int, size: int) -> list[str]:
-    """Say that the ranks which a change of size has added have no variables; nothing if it added none."""
+    """Return the sentence that ranks added by a resize have no variables; empty if none were added."""
     if size <= before:
         return []
-    one = size - before == 1
-    added = f"{before}" if one else f"{before}-{size - 1}"  # as the magics read it
+    single = size - before == 1
+    added = f"{before}" if single else f"{before}-{size - 1}"  # as the magics read it
     name = rank_names.sentence_name(range(before, size))
-    empty = f"{name} {'is' if one else 'are'} empty: run the set-up cells there, %%distributed {added},"
+    empty = f"{name} {'is' if single else 'are'} empty: run the set-up cells there, %%distributed {added},"
     return [f"{empty} or copy rank 0's variables: %distributed restart {added} --from 0."]

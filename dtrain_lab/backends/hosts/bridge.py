@@ -6,6 +6,7 @@ Each connection to the local end starts a process of its own, whose stdin and st
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 from collections.abc import Sequence
 
@@ -24,22 +25,36 @@ class Bridge:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
+        self._opening = asyncio.Lock()
         self._servers: list[asyncio.Server] = []
         self._port = 0
         self.path = ""
 
     async def listen(self) -> None:
-        """Open the local end: a unix socket in a folder that only this user can enter."""
-        self.path = f"{tempfile.mkdtemp(prefix='dtl-')}/socket"
-        self._servers.append(await asyncio.start_unix_server(self._carry, self.path))
+        """Open the local end, unless it is open: a unix socket in a folder that only this user can enter.
+
+        Raises:
+            OSError: It can't be opened now; nothing is left of the attempt.
+        """
+        async with self._opening:
+            if self.path:
+                return
+            folder = tempfile.mkdtemp(prefix="dtl-")
+            try:
+                self._servers.append(await asyncio.start_unix_server(self._carry, f"{folder}/socket"))
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            self.path = f"{folder}/socket"
 
     async def listen_tcp(self) -> int:
         """Open a local end on loopback and return its port; only for protocols with authentication."""
-        if not self._port:
-            server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
-            self._servers.append(server)
-            self._port = int(server.sockets[0].getsockname()[1])
-        return self._port
+        async with self._opening:
+            if not self._port:
+                server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
+                self._servers.append(server)
+                self._port = int(server.sockets[0].getsockname()[1])
+            return self._port
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         process = await asyncio.create_subprocess_exec(
@@ -48,6 +63,8 @@ class Bridge:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=filtered_environment(),
+            # an interrupt of a kernel or terminal goes to its process group, and ends no connection
+            start_new_session=True,
         )
         assert process.stdin is not None
         assert process.stdout is not None

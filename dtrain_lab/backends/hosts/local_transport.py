@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -43,6 +45,22 @@ def filtered_environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k in ALLOWED or k.startswith(ALLOWED_PREFIXES)}
 
 
+END_WITHIN_S = 2.0
+"""Time for a command to end after a signal."""
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a command with the processes of its session; `srun` cancels its step at SIGTERM, not at SIGKILL."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        # it ends for asyncio once its pipes are closed, which a process outside of its session may hold open
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_WITHIN_S):
+                await process.wait()
+                return
+
+
 class LocalTransport:
     """Transport of this machine."""
 
@@ -54,6 +72,8 @@ class LocalTransport:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=filtered_environment(),
+                # an interrupt of a kernel or terminal goes to its process group, and ends no command
+                start_new_session=True,
             )
         except FileNotFoundError:
             raise NotFound(
@@ -65,13 +85,14 @@ class LocalTransport:
             async with asyncio.timeout(within_s):
                 out, err = await process.communicate(stdin)
         except TimeoutError:
-            process.kill()
-            await process.wait()
             raise Unreachable(
                 f"{command[0]} did not answer in {within_s:.0f} s.",
                 "Is the scheduler up?",
                 code="slow_command",
             ) from None
+        finally:
+            if process.returncode is None:  # also if this call was cancelled: nobody would wait for it
+                await _end(process)
         return Done(process.returncode or 0, out, err.decode("utf-8", "replace"))
 
     async def home(self) -> str:
@@ -170,11 +191,11 @@ def in_any_case(text: bytes) -> bytes:
 
 def _cases(character: str) -> bytes:
     cases = {character, *(case for case in (character.lower(), character.upper()) if len(case) == 1)}
-    found = sorted(SPECIAL.sub(rb"\\\g<0>", case.encode()) for case in cases)
-    if len(found) == 1:
-        return found[0]
+    escaped = sorted(SPECIAL.sub(rb"\\\g<0>", case.encode()) for case in cases)
+    if len(escaped) == 1:
+        return escaped[0]
     # a choice of bytes is searched for faster
-    return b"[" + b"".join(found) + b"]" if character.isascii() else b"(" + b"|".join(found) + b")"
+    return b"[" + b"".join(escaped) + b"]" if character.isascii() else b"(" + b"|".join(escaped) + b")"
 
 
 def _finder(text: bytes, exact: bool) -> Callable[[bytes], int]:
@@ -185,15 +206,15 @@ def _finder(text: bytes, exact: bool) -> Callable[[bytes], int]:
         lower = text.lower()
         return lambda data: data.lower().find(lower)
     wanted = re.compile(in_any_case(text))
-    return lambda data: -1 if (found := wanted.search(data)) is None else found.start()
+    return lambda data: -1 if (match := wanted.search(data)) is None else match.start()
 
 
 def _next(find: Callable[[bytes], int], whole: mmap.mmap, offset: int, longest: int) -> int:
     """Return where the next match begins, which has this many bytes at most; -1 if there is none."""
     while offset < len(whole):
-        found = find(whole[offset : offset + WINDOW + longest])
-        if found >= 0:
-            return offset + found
+        at = find(whole[offset : offset + WINDOW + longest])
+        if at >= 0:
+            return offset + at
         offset += WINDOW
     return -1
 
@@ -203,8 +224,8 @@ def _find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
             # searching for the text is far faster than searching for the expression
-            while (found := _next(find, whole, offset, 4 * len(text))) >= 0:
-                begin, end = whole.rfind(b"\n", 0, found) + 1, whole.find(b"\n", found)
+            while (at := _next(find, whole, offset, 4 * len(text))) >= 0:
+                begin, end = whole.rfind(b"\n", 0, at) + 1, whole.find(b"\n", at)
                 line = whole[begin : end if end >= 0 else len(whole)]
                 if not before:
                     return begin
@@ -220,7 +241,7 @@ def _find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
 
 
 def _small(folder: Path, patterns: Sequence[str]) -> dict[str, bytes] | None:
-    found = {}
+    contents = {}
     try:
         if not folder.is_dir():
             return None
@@ -231,12 +252,12 @@ def _small(folder: Path, patterns: Sequence[str]) -> dict[str, bytes] | None:
             for path in folder.glob(pattern):
                 try:
                     if path.is_file() and path.stat().st_size < SMALL:
-                        found[str(path.relative_to(folder))] = path.read_bytes()
+                        contents[str(path.relative_to(folder))] = path.read_bytes()
                 except FileNotFoundError:  # replaced meanwhile
                     continue
     except OSError as error:
         raise _unreadable(str(folder), error) from error
-    return found
+    return contents
 
 
 def _unreadable(path: str, error: OSError) -> Unreachable:

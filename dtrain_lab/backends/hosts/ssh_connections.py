@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import shlex
 import socket
 import time
@@ -20,7 +21,7 @@ from dtrain_lab.backends.hosts import ssh_liveness
 from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.hosts.signin import SignIn
 from dtrain_lab.backends.hosts.signin import client as signin_client
-from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
+from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.placement import activation
 from dtrain_lab.wire.codec import clock
@@ -58,7 +59,7 @@ async def connection(host: str) -> asyncssh.SSHClientConnection:
         Unreachable: The host does not answer.
     """
     if host in _refused:
-        raise _refused[host]
+        raise copy.copy(_refused[host])  # each raise adds its frames to the traceback of what it raises
     key = (id(asyncio.get_running_loop()), host)
     attempt = _attempts.get(key)
     if attempt is None or _is_over(attempt.task):
@@ -92,10 +93,10 @@ async def answer(identity: str, answers: Sequence[str]) -> str:
 
 
 def _ended(host: str, task: asyncio.Task[asyncssh.SSHClientConnection]) -> None:
-    """Keep a refusal. The caller that began the attempt may be gone: it has passed on the host's question."""
+    """Keep a refusal, because the caller may have ended with the host's question as its error."""
     error = None if task.cancelled() else task.exception()
     if isinstance(error, SignInNeeded):
-        _refused[host] = error
+        _refused[host] = copy.copy(error)
 
 
 def _is_over(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
@@ -103,13 +104,16 @@ def _is_over(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
 
 
 async def _outcome(host: str, attempt: Attempt) -> asyncssh.SSHClientConnection:
-    asked = asyncio.create_task(attempt.signin.asked.wait())
+    question = asyncio.create_task(attempt.signin.asked.wait())
     try:
-        await asyncio.wait({attempt.task, asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({attempt.task, question}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        asked.cancel()
+        question.cancel()
     if not attempt.task.done():
         raise attempt.signin.needed()
+    error = attempt.task.exception()
+    if isinstance(error, DtrainError):  # several callers may wait for one attempt
+        raise copy.copy(error) from error.__cause__
     return attempt.task.result()
 
 
@@ -153,11 +157,11 @@ async def ahead(host: str) -> float:
     """
     link = await connection(host)
     if link not in _ahead:
-        asked = time.time()
+        sent_at = time.time()
         done = await run(host, ["date", "+%s.%N"], within_s=CONNECT_WITHIN_S)
-        heard = time.time()
+        received_at = time.time()
         try:
-            _ahead[link] = clock.ahead(asked, float(done.out), heard)
+            _ahead[link] = clock.ahead(sent_at, float(done.out), received_at)
         except ValueError:  # `date` without nanoseconds: macOS prints an N
             _ahead[link] = 0.0
     return _ahead[link]
@@ -194,9 +198,9 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
             if not signin.asking:
                 link.cancel()
                 raise TimeoutError
-        made = await link
-        supervision.here().start_loop("ssh.cut", partial(ssh_liveness.drop_when_cut, made))
-        return made
+        connection = await link
+        supervision.here().start_loop("ssh.cut", partial(ssh_liveness.drop_when_cut, connection))
+        return connection
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(
             f"The key of {host} is not known, or has changed: {error.reason}.",
@@ -216,7 +220,7 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
 
 def _unreachable(host: str, error: Exception) -> Unreachable:
     if isinstance(error, socket.gaierror):
-        if error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA):  # offline, or just woken
+        if error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA):  # offline, or just woken from sleep
             return Unreachable(
                 f"{host} can't be reached: its name can't be resolved now.",
                 f"Is this machine online, and its VPN up? Try: ssh {host}",

@@ -24,10 +24,10 @@ async def drop_when_cut(link: asyncssh.SSHClientConnection) -> None:
     """Close a connection that does not answer after a sleep, so that its next user reconnects."""
     loop = asyncio.get_running_loop()
     while not link.is_closed():
-        wall, own = time.time(), loop.time()
+        wall, monotonic = time.time(), loop.time()
         await asyncio.sleep(POLL_S)
         # the loop's clock stops while the machine sleeps, but not while the process is stopped
-        slept = max(time.time() - wall, loop.time() - own) - POLL_S
+        slept = max(time.time() - wall, loop.time() - monotonic) - POLL_S
         if slept > ASLEEP_S and not link.is_closed() and not await _answers(link):
             link.abort()
 

@@ -65,7 +65,9 @@ class SshTransport:
         await self._must(["bash", "-c", line, "bash", folder], packed.getvalue())
 
     async def replace(self, path: str, data: bytes) -> None:
-        line = 'umask 077; cat > "$1.part" && ' + SYNC.format('"$1.part"') + ' && mv -- "$1.part" "$1" && '
+        # a name of its own for each call: two may replace the file at once
+        line = 'umask 077; part="$1.$$.part"; cat > "$part" && ' + SYNC.format('"$part"')
+        line += ' && mv -- "$part" "$1" && '
         line += SYNC.format('"${1%/*}"')
         await self._must(["bash", "-c", line, "bash", path], data)
 
@@ -85,7 +87,9 @@ class SshTransport:
         try:
             return _unpacked(done.out)
         except tarfile.TarError as error:
-            raise Unreachable(f"{self.host}: the transfer of {folder} was cut off: {error}.", "") from error
+            raise Unreachable(
+                f"{self.host}: the transfer of {folder} was cut off: {error}.", "Try again."
+            ) from error
 
     async def remove(self, folder: str) -> None:
         await self._must(["rm", "-rf", "--", folder])
@@ -98,13 +102,13 @@ class SshTransport:
         how, pattern = "-F", text
         if before:
             # only a line's last state is shown, see `cells.merge.last_state`
-            said = in_any_case(text)
-            how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + said + b"[^\r]*\r*$"
+            letters = in_any_case(text)
+            how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + letters + b"[^\r]*\r*$"
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
         command = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
         done = await self.run(command, pattern + b"\n")
-        found = done.out.strip()
-        return offset + int(found) if found.isdigit() else None
+        position = done.out.strip()
+        return offset + int(position) if position.isdigit() else None
 
     async def clock_offset_s(self) -> float:
         return await ssh_connections.ahead(self.host)
@@ -122,11 +126,11 @@ class SshTransport:
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
     """Return the files of an archive, by name; empty for an empty archive."""
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     if data:
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             for entry in tar:
                 file = tar.extractfile(entry)
                 if file is not None:
-                    found[entry.name] = file.read()
-    return found
+                    files[entry.name] = file.read()
+    return files

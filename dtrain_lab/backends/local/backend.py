@@ -15,7 +15,7 @@ from dtrain_lab.backends.base import Backend, HeadAddress, Place
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
-from dtrain_lab.backends.local.heads import Head
+from dtrain_lab.backends.local.heads import HeadProcess
 from dtrain_lab.backends.local.jobs import Script
 from dtrain_lab.backends.processes import Processes
 from dtrain_lab.jobs import file_names as job_files
@@ -23,7 +23,7 @@ from dtrain_lab.machine import slot_tickets
 from dtrain_lab.machine.facts import check, local_facts
 from dtrain_lab.placement import activation
 from dtrain_lab.placement.local_plan import plan_local
-from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.placement.slots.slots import NodeSlots
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
@@ -56,9 +56,9 @@ class LocalBackend(Backend):
         """
         command = [os.path.expanduser(word) for word in activation.python(profile.environment, python)]
         if command == [sys.executable]:
-            found = await asyncio.to_thread(check, profile.workdir)
+            report = await asyncio.to_thread(check, profile.workdir)
         else:
-            found = await interpreter.ask(
+            report = await interpreter.ask(
                 command,
                 ("-m", "dtrain_lab.node", "check", *([profile.workdir] if profile.workdir else [])),
                 Check,
@@ -67,13 +67,13 @@ class LocalBackend(Backend):
                 env=variables(profile.environment),
                 cwd="/",
             )
-        return {found.facts.name: found}
+        return {report.facts.name: report}
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """Plan one node, or several simulated ones."""
         assert isinstance(facts, NodeFacts)
-        made = plan_local(profile, request, facts, python=python, directory=directory)
-        return msgspec.structs.replace(made, traits=self.traits)
+        plan = plan_local(profile, request, facts, python=python, directory=directory)
+        return msgspec.structs.replace(plan, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
         """Return one script for all (simulated) nodes of a job; a cluster's head is started without."""
@@ -123,4 +123,4 @@ class LocalBackend(Backend):
 
 
 def _processes(submission: Submission) -> Processes:
-    return Script(submission) if isinstance(submission, JobRecord) else Head(submission)
+    return Script(submission) if isinstance(submission, JobRecord) else HeadProcess(submission)

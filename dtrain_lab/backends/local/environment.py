@@ -24,8 +24,8 @@ def variables(profile: Environment) -> dict[str, str]:
     Raises:
         BadProfile: The file of a secret can't be read.
     """
-    own = {k: v for k, v in os.environ.items() if not k.startswith(SECRET)}
-    return {**own, **profile.variables, **_secrets(profile.secrets)}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(SECRET)}
+    return {**inherited, **profile.variables, **_secrets(profile.secrets)}
 
 
 def _secrets(paths: dict[str, str]) -> dict[str, str]:

@@ -23,8 +23,8 @@ MARK = "handle"
 """File in a head's folder that contains its handle."""
 
 
-class Head:
-    """The head of a cluster. Implements `backends.processes.Processes`.
+class HeadProcess:
+    """The process of a cluster's head. Implements `backends.processes.Processes`.
 
     Args:
         cluster: Record of the cluster; with its head's settings, to start it.
@@ -64,7 +64,7 @@ class Head:
 
     def _start(self) -> Handle:
         cluster = self._cluster
-        made = own.start(
+        pid = own.start(
             # -P: files in the working directory must not shadow dtrain-lab's modules
             [cluster.plan.python, "-P", "-m", "dtrain_lab.head"],
             log=Path(cluster.directory, "head.log"),
@@ -72,7 +72,7 @@ class Head:
             env=variables(cluster.profile.environment),
             stdin=msgspec.json.encode(cluster.settings),
         )
-        handle = own.handle(cluster.id, made, cluster.directory)
+        handle = own.handle(cluster.id, pid, cluster.directory)
         try:
             Path(cluster.directory, MARK).write_text(f"{handle.pid} {handle.started}")
         except OSError:  # nobody would find it

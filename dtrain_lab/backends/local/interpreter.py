@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from dtrain_lab.backends.local import undebugged
 from dtrain_lab.errors import EnvironmentUnfit
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ async def ask(
     python = command[0]
     try:
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *undebugged.command(command, env),
             "-P",  # files in the working directory must not shadow modules
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,
@@ -58,17 +59,11 @@ async def ask(
     except OSError as error:
         raise EnvironmentUnfit(f"{python} can't be run: {error.strerror}.", hint) from error
     try:
-        async with asyncio.timeout(within_s):
-            out, err = await process.communicate()
+        out, err = await _output(process, within_s)
     except TimeoutError:
         raise EnvironmentUnfit(
             f"{python} did not answer in {within_s:g} s.", "Is its disk reachable?"
         ) from None
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
     if process.returncode:
         last = err.decode("utf-8", "replace").strip().splitlines()
         why = last[-1].rstrip(".") if last else "it ended with an error"
@@ -80,3 +75,15 @@ async def ask(
             f"{python} gave an unreadable answer: its dtrain-lab may be another version.",
             "Install the same version of dtrain-lab there as here.",
         ) from error
+
+
+async def _output(process: asyncio.subprocess.Process, within_s: float) -> tuple[bytes, bytes]:
+    """Return what a process prints until it ends; its session is killed if it does not end in time."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await process.communicate()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()

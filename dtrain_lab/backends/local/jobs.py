@@ -16,7 +16,7 @@ from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import processes, slot_tickets
-from dtrain_lab.placement import slots
+from dtrain_lab.placement.slots import slots
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.status import Status
@@ -98,13 +98,13 @@ def start(job: JobRecord) -> Handle:
         EnvironmentUnfit: bash can't be run.
     """
     folder = Path(job.directory)
-    made = own.start(
+    pid = own.start(
         ["bash", str(folder / job_files.BATCH)],
         log=folder / f"{job_files.LAUNCHER_LOG}.log",
         cwd=str(folder),
         env=own.of_script(),
     )
-    handle = own.handle(job.id, made, job.directory)
+    handle = own.handle(job.id, pid, job.directory)
     # queue the ticket at once, so that a script that starts slowly keeps its place
     slot_tickets.put(slots.job_ticket(job, handle.pid, handle.started, job.plan.size))
     return handle

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from dtrain_lab.backends.hosts.local_transport import filtered_environment
+from dtrain_lab.backends.local import undebugged
 from dtrain_lab.errors import EnvironmentUnfit, Unreachable
 from dtrain_lab.machine import filesystems, processes, slot_tickets
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -37,7 +38,7 @@ def start(command: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str]
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
-            command,
+            undebugged.command(command, env),
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -86,12 +87,12 @@ def process(handle: Handle) -> psutil.Process | None:
         return None
     for child in _children:
         child.poll()
-    found = processes.same(handle.pid, handle.started)
-    if found is None or handle.system or handle.host == socket.gethostname():
-        return found
+    head = processes.same(handle.pid, handle.started)
+    if head is None or handle.system or handle.host == socket.gethostname():
+        return head
     # a handle of an older version: the machine may have been renamed, or the pid be another machine's
     script = slot_tickets.script_of(Path(handle.directory))
-    return found if script is not None and script.pid == handle.pid else None
+    return head if script is not None and script.pid == handle.pid else None
 
 
 def must_be_here(record: JobRecord, host: str, system: str) -> None:

@@ -50,8 +50,8 @@ def read(text: str, unit: Unit, kind: str = "") -> Budget | None:
     """
     user, _, text = text.partition("\n")
     names = {"CPU": ("cpu",), "GPU": ("gres/gpu", *((f"gres/gpu:{kind}",) if kind else ()))}[unit]
-    found = [budget for name in names for budget in _bounds(text, user, unit, name)]
-    return min(found, key=lambda b: b.left_hours, default=None)
+    budgets = [budget for name in names for budget in _bounds(text, user, unit, name)]
+    return min(budgets, key=lambda b: b.left_hours, default=None)
 
 
 def _bounds(text: str, user: str, unit: Unit, name: str) -> Iterator[Budget]:
@@ -67,10 +67,10 @@ def _holder(row: str, user: str) -> str | None:
     """Describe the owner of a row's budget; None if it is another user's."""
     if quality := re.match(r"QOS=([^\s(]+)", row):
         return f"the QOS {quality[1]}"
-    known = re.match(r"ClusterName=\S* Account=(\S+) UserName=([^\s(]*)", row)
-    if known is None or known[2] not in ("", user):
+    match = re.match(r"ClusterName=\S* Account=(\S+) UserName=([^\s(]*)", row)
+    if match is None or match[2] not in ("", user):
         return None
-    return f"the account {known[1]}" if not known[2] else f"your share of the account {known[1]}"
+    return f"the account {match[1]}" if not match[2] else f"your share of the account {match[1]}"
 
 
 def _amount(row: str, field: str, name: str) -> tuple[float | None, float]:
@@ -86,9 +86,9 @@ async def remaining(submission: Submission) -> Budget | None:
     """Return the account's remaining hours, and the hours that the job may use."""
     plan, options = submission.plan, submission.profile.slurm
     command = ["bash", "-c", SCRIPT, "bash", options.account or "", options.qos or ""]
-    told = (await transport(submission.profile.ssh.login).run(command)).out.decode(errors="replace")
+    answer = (await transport(submission.profile.ssh.login).run(command)).out.decode(errors="replace")
     gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
-    left = read(told, "GPU" if gpus else "CPU", partitions.gpu_kind(options.gres or ""))
+    left = read(answer, "GPU" if gpus else "CPU", partitions.gpu_kind(options.gres or ""))
     amount = gpus or plan.size * (plan.cpus_per_rank or 1)
     limit = time_s(options.time) if options.time is not None else None
     return budget.with_job(left, amount, limit) if left is not None else None

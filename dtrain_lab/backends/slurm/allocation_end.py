@@ -40,10 +40,10 @@ class AllocationEnd:
 
     async def poll(self) -> None:
         """Ask the scheduler once."""
-        said = (await self._ask()).split()
-        if said:
-            self.at = end_time(said[0], time.time())
-            self.taken = TAKEN if said[-1][:1].isdigit() and len(said) > 1 else ""
+        words = (await self._ask()).split()
+        if words:
+            self.at = end_time(words[0], time.time())
+            self.taken = TAKEN if words[-1][:1].isdigit() and len(words) > 1 else ""
 
     async def _ask(self) -> str:
         """Output of squeue; empty if the scheduler does not answer, so that known values stay."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-import socket
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends.base import UNSURE, Backend, HeadAddress, Place, StartForecast
+from dtrain_lab.backends.base import Backend, HeadAddress, Place, StartForecast
 from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.backends.hosts.transport import transport
 from dtrain_lab.backends.network_speed import Pair
+from dtrain_lab.backends.processes import Processes
 from dtrain_lab.backends.slurm import account_hours, allocation, partitions, reasons
+from dtrain_lab.backends.slurm.batch_jobs import BatchJob, sbatch
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import REQUEUE, batch
@@ -39,7 +40,6 @@ from dtrain_lab.wire.traits import Traits
 
 log = logging.getLogger("dtrain_lab.client")
 FACTS_FOR_S = 300.0
-SUBMIT_WITHIN_S = 60.0
 
 
 class SlurmBackend(Backend):
@@ -63,16 +63,14 @@ class SlurmBackend(Backend):
             return await allocation.facts(profile)
         login = profile.ssh.login
         now = asyncio.get_running_loop().time()
-        known = self._facts.get(login)
-        if known is None or now - known[0] > FACTS_FOR_S:
+        cached = self._facts.get(login)
+        if cached is None or now - cached[0] > FACTS_FOR_S:
             done = await transport(login).run(["sinfo", "-h", "-N", "-o", partitions.SINFO])
             if done.code:
-                raise Unreachable(
-                    f"Slurm does not answer: {reasons.last_line(done.err)}.", "Is the scheduler up?"
-                )
-            known = now, SchedulerFacts(partitions.parsed(done.out.decode("utf-8", "replace").splitlines()))
-            self._facts[login] = known
-        return known[1]
+                raise Unreachable(*reasons.silence(done.err, login or "this machine"))
+            cached = now, SchedulerFacts(partitions.parsed(done.out.decode("utf-8", "replace").splitlines()))
+            self._facts[login] = cached
+        return cached[1]
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
         """Check as many nodes of the partition as the profile uses, in a short step.
@@ -84,15 +82,15 @@ class SlurmBackend(Backend):
         nodes = len(plan.nodes)
         command = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         command += [profile.workdir] if profile.workdir else []
-        asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
-        done = await run_step(profile, plan, asked, command)
+        options = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
+        done = await run_step(profile, plan, options, command)
         if done.code:
             last = [line for line in done.err.strip().splitlines() if line.strip()]
             raise StartFailed(*reasons.refusal(last[-1] if last else "no node is free now"), code="refused")
-        found = [
+        parsed = [
             msgspec.json.decode(line, type=Check) for line in done.out.splitlines() if line.startswith(b"{")
         ]
-        return {one.facts.name: one for one in sorted(found, key=lambda c: c.facts.name)}
+        return {check.facts.name: check for check in sorted(parsed, key=lambda c: c.facts.name)}
 
     async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
         """Measure the speed between two of the checked nodes, in a short step on just these."""
@@ -101,9 +99,9 @@ class SlurmBackend(Backend):
             return None
         command = [*activation.python(profile.environment, python), "-P", "-m", *pair.command, "SLURM_PROCID"]
         # tasks are numbered in the order of the node names: the first task listens
-        asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
+        options = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
         plan = await self._plan_of(profile, python)
-        return pair.measured((await run_step(profile, plan, asked, command)).out)
+        return pair.measured((await run_step(profile, plan, options, command)).out)
 
     async def _plan_of(self, profile: Profile, python: str) -> Plan:
         facts = await self.facts(profile)
@@ -112,8 +110,8 @@ class SlurmBackend(Backend):
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """Plan as many nodes of the partition as the request needs."""
         assert isinstance(facts, SchedulerFacts)
-        made = partitions.plan_slurm(profile, request, facts, python=python, directory=directory)
-        return replace(made, traits=self.traits)
+        plan = partitions.plan_slurm(profile, request, facts, python=python, directory=directory)
+        return replace(plan, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
         """Return the batch script."""
@@ -121,106 +119,32 @@ class SlurmBackend(Backend):
 
     def command(self, submission: Submission) -> str:
         """Return the command that submits the script by hand."""
-        return f"sbatch {shlex.quote(submission.directory)}/{job_files.BATCH}"
+        return shlex.join(sbatch(submission))
 
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
-        """Write the submission's folder, and submit its script.
+        """Write the submission's folder, and submit its script, or run it in an existing allocation.
 
         Raises:
             StartFailed: Slurm refuses the script; its folder is removed.
         """
-        profile = submission.profile
-        commands = transport(profile.ssh.login)
-        folder = submission.directory
-        await commands.write(folder, files)
-        if allocation.runs(submission):
-            return await allocation.start(submission, commands)
-        command = ["sbatch", "--parsable"]
-        if submission.after is not None:
-            command += [f"--dependency=afterok:{submission.after}", "--kill-on-invalid-dep=yes"]
-        try:
-            done = await commands.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
-        except Unreachable as error:
-            return await self._maybe_submitted(submission, error)
-        if done.code and reasons.is_unsure(done.err):
-            why = f"Slurm did not answer: {reasons.last_line(done.err)}."
-            return await self._maybe_submitted(submission, Unreachable(why, "Submit again in a minute."))
-        if done.code:
-            await commands.remove(folder)
-            raise StartFailed(*reasons.refusal(done.err), code="refused")
-        self._queue(profile).hurry()
-        return self._handle(submission, done.out.decode().strip().split(";")[0])
-
-    async def _maybe_submitted(self, submission: Submission, error: Unreachable) -> Handle:
-        """Return the handle of a submission that the scheduler did not confirm, if the scheduler has it.
-
-        Raises:
-            Unreachable: The scheduler does not have it now, or can't be asked. A job's folder is kept, as the
-                scheduler may accept it later; a cluster's is removed, which makes its script end at once.
-        """
-        self._queue(submission.profile).hurry()
-        try:
-            handle = await self.find(submission)
-        except Unreachable as silent:
-            log.info("%s: %s", submission.id, silent)
-            handle = None
-        if handle is not None:
-            return handle
-        if submission.interactive:
-            with suppress(Unreachable):
-                await transport(submission.profile.ssh.login).remove(submission.directory)
-            raise error
-        message = f"{error.message} Slurm may have accepted the job anyway."
-        raise Unreachable(message, "dtrain-lab keeps asking.", code=UNSURE) from error
+        return await self._processes(submission).start(files)
 
     async def status(self, submission: Submission) -> Status:
-        """Return the job's state, and why it is pending."""
-        assert submission.handle is not None
-        number, queue = submission.handle.job, self._queue(submission.profile)
-        job = await queue.job(number, fresh=False)
-        if job is None:
-            job = await queue.job(number, fresh=True)
-        if job is None:
-            return Status("ended")
-        reason = reasons.reason(job.reason, job.state)
-        if job.state in partitions.WAITING:
-            if reason is not None and not reason.final:
-                reason = replace(
-                    reason,
-                    expected_start_at=job.expected_at,
-                    ahead=queue.ahead(number),
-                    alternatives=await self._sooner(submission) if reason.code == "Resources" else (),
-                )
-            return Status("pending", reason)
-        if job.state.split()[0] in reasons.ENDED:
-            return Status("ended", reason)
-        return Status("running")
+        """Return the job's state, and why it is pending; or whether the step of an allocation runs."""
+        return await self._processes(submission).status()
 
     async def cancel(self, submission: Submission) -> None:
-        """Cancel the job unless it has ended; another Slurm cluster's job with the same number is left alone.
-
-        Raises:
-            Unreachable: The scheduler does not answer.
-        """
-        profile = submission.profile
-        commands = transport(profile.ssh.login)
-        if allocation.runs(submission):
-            await allocation.end(submission, commands)
-            return
-        job = await self.find(submission)
-        if job is None:
-            return
-        done = await commands.run(["scancel", job.job])
-        self._queue(profile).hurry()
-        if done.code:
-            raise Unreachable(f"Slurm did not cancel it: {reasons.last_line(done.err)}.", "Try again.")
+        """Cancel the job or the step, unless it has ended."""
+        await self._processes(submission).cancel()
 
     async def find(self, submission: Submission) -> Handle | None:
-        """Find a job by its comment, also if a crash prevented its number from being recorded."""
-        job = await self._queue(submission.profile).by_comment(f"dtl:{submission.id}")
-        if job is None or job.state.split()[0] in reasons.ENDED:
-            return None
-        return self._handle(submission, job.id)
+        """Find a job by its comment, and a step by what it has written into its folder."""
+        return await self._processes(submission).find()
+
+    async def find_recent(self, submission: Submission) -> Handle | None:
+        """Find a job as of the last `squeue`, which all of the user's jobs share."""
+        started = self._processes(submission)
+        return await (started.find(fresh=False) if isinstance(started, BatchJob) else started.find())
 
     async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         """Return an address: over TCP if possible, else through the login node or a step of the job.
@@ -253,14 +177,17 @@ class SlurmBackend(Backend):
     def options(self, profile: Profile) -> tuple[str, ...]:
         return profile.slurm.options
 
+    def launcher(self, profile: Profile) -> str | None:
+        return profile.slurm.launcher
+
     def where(self, profile: Profile) -> str:
         return repr((profile.ssh, profile.slurm.partition))
 
     def as_asked(self, profile: Profile, request: JobRequest) -> Profile:
-        own = profile.slurm
-        partition, time = request.partition or own.partition, request.time or own.time
-        options = (*own.options, *request.options)
-        return replace(profile, slurm=replace(own, partition=partition, time=time, options=options))
+        slurm = profile.slurm
+        partition, time = request.partition or slurm.partition, request.time or slurm.time
+        options = (*slurm.options, *request.options)
+        return replace(profile, slurm=replace(slurm, partition=partition, time=time, options=options))
 
     def without_time_limit(self, profile: Profile) -> Profile:
         return replace(profile, slurm=replace(profile.slurm, time=None))
@@ -268,10 +195,8 @@ class SlurmBackend(Backend):
     async def forecast(self, submission: Submission) -> StartForecast:
         """Run `sbatch --test-only`, and query the account's remaining budget."""
         text = self.scripts(submission)[job_files.BATCH]
-        commands = transport(submission.profile.ssh.login)
-        done, left = await asyncio.gather(
-            commands.run(["sbatch", "--test-only"], text.encode()), account_hours.remaining(submission)
-        )
+        test = transport(submission.profile.ssh.login).run(["sbatch", "--test-only"], text.encode())
+        done, left = await asyncio.gather(test, account_hours.remaining(submission))
         if done.code:
             refused = Finding("problem", "refused", *reasons.refusal(done.err), field="profile")
             return StartForecast(refused=refused, budget=left)
@@ -279,12 +204,18 @@ class SlurmBackend(Backend):
 
     # ----
 
+    def _processes(self, submission: Submission) -> Processes:
+        commands, queue = transport(submission.profile.ssh.login), self._queue(submission.profile)
+        if allocation.runs(submission):
+            return allocation.Step(submission, commands, queue)
+        return BatchJob(submission, commands, queue, partial(self._sooner, submission))
+
     async def _sooner(self, submission: Submission) -> tuple[Alternative, ...]:
-        """Return smaller requests that fit on nodes that were idle when `facts` last asked."""
+        """Return smaller requests that fit on nodes that were idle when `facts` last queried them."""
         try:
             facts = await self.facts(submission.profile)
             return partitions.sooner(submission.plan, submission.profile, facts)
-        except DtrainError as error:  # a suggestion must not hide why the world waits
+        except DtrainError as error:  # a suggestion must not hide why the world is waiting
             log.info("%s: no alternatives: %s", submission.id, error)
             return ()
 
@@ -293,7 +224,3 @@ class SlurmBackend(Backend):
         if login not in self._queues:
             self._queues[login] = Queue(transport(login), lambda: self.poll_floor_s())
         return self._queues[login]
-
-    def _handle(self, submission: Submission, job: str) -> Handle:
-        host = submission.profile.ssh.login or socket.gethostname()
-        return Handle(submission.id, host, directory=submission.directory, job=job)

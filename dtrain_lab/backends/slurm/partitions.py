@@ -31,14 +31,14 @@ GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
 
 def gpus_of(gres: str) -> int:
     """Count the GPUs in a GRES: "gpu:4", "gpu:a100:4(S:0-1)", "(null)"."""
-    found = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", gres)
-    return sum(map(int, found))
+    counts = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", gres)
+    return sum(map(int, counts))
 
 
 def gpu_kind(gres: str) -> str:
     """Return the kind of the GPUs in a GRES: "a100" for "gpu:a100:4"; empty if it names none."""
-    found = re.search(r"(?:^|,)gpu:([^:,()]*[^\d:,()][^:,()]*)", gres)
-    return found[1] if found else ""
+    match = re.search(r"(?:^|,)gpu:([^:,()]*[^\d:,()][^:,()]*)", gres)
+    return match[1] if match else ""
 
 
 def parsed(lines: Iterable[str]) -> tuple[Partition, ...]:
@@ -83,8 +83,8 @@ def plan_slurm(
     place = f"partition {partition.name}"
     sample = partition.nodes[0] if partition.nodes else NodeFacts("", "", 1, 0, 0)
     nodes, per_node = spread(request, profile, capacities, default_ranks(sample), place)
-    asked = time_s(profile.slurm.time) if profile.slurm.time else None
-    if asked is not None and partition.time_s is not None and asked > partition.time_s:
+    limit_s = time_s(profile.slurm.time) if profile.slurm.time else None
+    if limit_s is not None and partition.time_s is not None and limit_s > partition.time_s:
         limit = time_text(partition.time_s)
         raise BadSize(
             f"This would never start: {place} limits jobs to {limit}, and {profile.slurm.time} is requested.",

@@ -30,6 +30,11 @@ class Job(Struct, frozen=True):
     comment: str
     expected_at: float | None = None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, and does not run again."""
+        return self.state.split()[0] in reasons.ENDED
+
 
 class Queue:
     """This user's jobs on one Slurm cluster.
@@ -49,6 +54,9 @@ class Queue:
         self._hurry_until = 0.0
         self._every = self._floor()
         self._asking: asyncio.Task[None] | None = None
+        """The query that runs, or was the last one."""
+        self._next: asyncio.Task[None] | None = None
+        """The query that begins after that one, if somebody needs a fresh one."""
 
     def hurry(self) -> None:
         """Poll faster for a while after an action, so that its effect shows soon."""
@@ -60,24 +68,51 @@ class Queue:
 
         Args:
             identity: Slurm's job number.
-            fresh: Query now, because of an action just done.
+            fresh: As of a query that begins after this call, because of an action just done.
+
+        Raises:
+            Unreachable: The scheduler does not answer.
         """
         now = time.monotonic()
         every = min(self._every, HURRIED_S) if now < self._hurry_until else self._every
         if fresh or now - self._at > every:
-            if self._asking is None or self._asking.done():
-                self._asking = asyncio.create_task(self._ask())
-            await asyncio.shield(self._asking)
+            await asyncio.shield(self._query(fresh=fresh))
         return self._jobs.get(identity)
 
-    async def by_comment(self, comment: str) -> Job | None:
-        """Return the job that was submitted with a comment."""
-        await self.job("", fresh=True)
+    async def by_comment(self, comment: str, *, fresh: bool = True) -> Job | None:
+        """Return the job that was submitted with a comment.
+
+        Args:
+            comment: The comment.
+            fresh: As of a query that begins after this call; otherwise as of the last one.
+
+        Raises:
+            Unreachable: The scheduler does not answer.
+        """
+        await self.job("", fresh=fresh)
         return next((j for j in self._jobs.values() if j.comment == comment), None)
 
     def ahead(self, identity: str) -> int | None:
         """Return the number of pending jobs that start before this one; None if the site hides them."""
         return self._pending.index(identity) if identity in self._pending else None
+
+    def _query(self, *, fresh: bool) -> asyncio.Task[None]:
+        """Return a query to wait for, which all who ask share; a fresh one has not begun yet."""
+        idle = self._asking is None or self._asking.done()
+        if self._next is not None and not self._next.done() and (fresh or idle):
+            return self._next
+        if self._asking is None or idle:
+            self._asking = asyncio.create_task(self._ask())
+            return self._asking
+        if not fresh:
+            return self._asking
+        self._next = asyncio.create_task(self._ask_after(self._asking))
+        return self._next
+
+    async def _ask_after(self, before: asyncio.Task[None]) -> None:
+        await asyncio.wait({before})
+        self._asking, self._next = self._next, None
+        await self._ask()
 
     async def _ask(self) -> None:
         # seconds since 1970: a login node's local time may not be this machine's

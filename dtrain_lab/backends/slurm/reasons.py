@@ -100,6 +100,20 @@ def last_line(output: str) -> str:
     return last.rstrip(".")
 
 
+def silence(output: str, place: str) -> tuple[str, str]:
+    """Turn what `sinfo` says as it fails into a message and a hint.
+
+    Args:
+        output: what it has said.
+        place: where it ran.
+    """
+    why = last_line(output)
+    if "configuration source" in output.lower():
+        hint = "Set SLURM_CONF to its slurm.conf, or [ssh] login in the profile to a login node."
+        return f"Slurm is installed on {place} but not configured: {why}.", hint
+    return f"Slurm does not answer: {why}.", "Is the scheduler up?"
+
+
 def is_unsure(output: str) -> bool:
     """Whether Slurm's controller did not answer `sbatch` in time, so that it may have the job."""
     return any(part in output.lower() for part in ("timed out", "unable to contact", "communication"))

@@ -76,9 +76,10 @@ class Routes:
             command = ["srun", f"--jobid={submission.handle.job}", "--overlap", "--nodes=1", "--ntasks=1"]
             command += ["--quiet", f"--nodelist={endpoints.host.split('.')[0]}", "--unbuffered", "--mem=0"]
             command += [*python, "-P", "-m", "dtrain_lab.node", "bridge", target]
-            self._bridges[key] = bridge = Bridge(command)
-            await bridge.listen()
-        return self._bridges[key]
+            self._bridges[key] = Bridge(command)
+        bridge = self._bridges[key]
+        await bridge.listen()  # also if an earlier attempt failed
+        return bridge
 
 
 async def _answers(link: Any, address: str, port: int) -> bool:

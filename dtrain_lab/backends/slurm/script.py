@@ -25,6 +25,8 @@ from dtrain_lab.wire.profile import Profile
 REQUEUE = "--requeue"
 NODE = "SLURM_NODEID"
 """Variable with the index of a step's node."""
+INTERFACES_WITHIN_S = 30
+"""A step that can't start, such as on a node that hangs, must not use up the time of the whole job."""
 KILL_S = 2
 """Seconds: sites set the time from a job's cancellation to SIGKILL, after which a copy would be left."""
 LEFT = f"{job_files.EXIT} {job_files.PREEMPTED} {job_files.WARNED} failed.* finished.* error.*.json .once.*"
@@ -120,7 +122,7 @@ def _cpus_per_node(plan: Plan) -> int:
 
 def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
     plan, python = cluster.plan, script_lines.python_of(cluster)
-    overlap = "--overlap --relative=0 " if inside else ""
+    overlap = f"--overlap --relative=0 --job-name={allocation.step_name(cluster)} " if inside else ""
     return [
         *activation.lines(cluster.profile.environment, plan.variables),
         "",
@@ -133,8 +135,10 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
         f"srun {overlap}--nodes={len(plan.nodes)} --ntasks={len(plan.nodes)} --ntasks-per-node=1 "
         f"--cpus-per-task={_cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
         f'  {python} dtrain_lab.node join "$folder/{job_files.ENDPOINTS}" {NODE} &',
+        "agents=$!",
         "# a signal ends `wait`, not the head",
         script_lines.wait_for("head"),
+        "[ $code -lt 128 ] || kill $agents  # the head was killed: its agents would wait for it",
         "wait",
         "exit $code",
     ]
@@ -190,16 +194,35 @@ def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
             f'  echo "dtrain-lab is not installed here, and the ranks of {title} need it" >&2',
             f"  kill $head; {script_lines.exit_line(0, '1')}; exit 1",
             "fi",
+            *_interfaces(record),
             f'rank=({python} dtrain_lab.node ranks "$folder")',
         ]
     return [
         "# without dtrain-lab on the nodes the plain script runs",
         f"if {has}; then",
+        *(f"  {line}" for line in _interfaces(record)),
         f'  rank=({python} dtrain_lab.node ranks "$folder")',
         "else",
         f'  echo "dtrain-lab is not installed here: no metrics, no {job_files.EXECUTED}" >&2',
         f"  cd {job_files.CODE}; rank=({shlex.join(command)} -u {job_files.MAIN})",
         "fi",
+    ]
+
+
+def _interfaces(record: JobRecord) -> list[str]:
+    """Return lines that collect the interfaces of several nodes, unless the profile names one.
+
+    Without them, as where a node does not answer in time, each node uses its way to the first one.
+    """
+    nodes = len(record.plan.nodes)
+    if nodes == 1 or record.plan.interface is not None:
+        return []
+    file = job_files.INTERFACES
+    return [
+        "# ranks use the fastest network that all nodes share",
+        f"timeout -k 5 {INTERFACES_WITHIN_S} srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 "
+        "--cpus-per-task=1 --kill-on-bad-exit=1 \\",
+        f"  {script_lines.python_of(record)} dtrain_lab.node interfaces {NODE} > {file} || rm -f {file}",
     ]
 
 

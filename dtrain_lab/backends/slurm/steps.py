@@ -33,9 +33,9 @@ async def run_step(profile: Profile, plan: Plan, options: list[str], command: li
     if allocation.used(profile):
         run += [f"--jobid={allocation.job_of(profile)}", "--overlap"]
     else:
-        given = directives(ClusterRecord("check", "check", profile, plan))
+        all_options = directives(ClusterRecord("check", "check", profile, plan))
         # options are quoted, as in a batch script
-        placed = [shlex.split(option) for option in given if option.startswith(PLACED)]
+        placed = [shlex.split(option) for option in all_options if option.startswith(PLACED)]
         run += ["--immediate=20", *(word for option in placed for word in option)]
     line, first = ssh_connections.shell(profile, command)  # variables go through stdin: ps would show them
     return await transport(profile.ssh.login).run([*run, *shlex.split(line)], first)

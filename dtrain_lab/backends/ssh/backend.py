@@ -23,12 +23,13 @@ from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.processes import Processes
 from dtrain_lab.backends.ssh import jobs
-from dtrain_lab.backends.ssh.heads import Head
+from dtrain_lab.backends.ssh.heads import HeadProcess
 from dtrain_lab.backends.ssh.jobs import Scripts
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
-from dtrain_lab.placement import activation, compatibility, network, slots, ticket_reading
+from dtrain_lab.placement import activation, compatibility, network
 from dtrain_lab.placement.layout import plan_hosts
-from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.placement.slots import slots, ticket_reading
+from dtrain_lab.placement.slots.slots import NodeSlots
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.node_check import Between, Check, Interface
 from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
@@ -61,8 +62,8 @@ class SshBackend(Backend):
             EnvironmentUnfit: Python or dtrain-lab is missing; the message names the host.
         """
         names = _hosts(profile)
-        found = await asyncio.gather(*(self._check(host, profile, python) for host in names))
-        return dict(zip(names, found, strict=True))
+        results = await asyncio.gather(*(self._check(host, profile, python) for host in names))
+        return dict(zip(names, results, strict=True))
 
     async def speed(self, profile: Profile, python: str, checks: dict[str, Check]) -> Between | None:
         """Measure the speed between the first two hosts."""
@@ -106,7 +107,7 @@ class SshBackend(Backend):
             profile.framework,
         )
         key, now = msgspec.json.encode(of), asyncio.get_running_loop().time()
-        self._checks = {k: known for k, known in self._checks.items() if now - known[0] <= FACTS_FOR_S}
+        self._checks = {k: cached for k, cached in self._checks.items() if now - cached[0] <= FACTS_FOR_S}
         if key not in self._checks:
             checks = await self.checks(profile, sys.executable)
             wrong = compatibility.unfit(checks, profile.framework)
@@ -118,8 +119,8 @@ class SshBackend(Backend):
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """Plan as many hosts as the request needs: those that `plan_hosts` prefers."""
         assert isinstance(facts, HostsFacts)
-        made = plan_hosts(profile, request, facts, python=python, directory=directory)
-        return msgspec.structs.replace(made, traits=self.traits)
+        plan = plan_hosts(profile, request, facts, python=python, directory=directory)
+        return msgspec.structs.replace(plan, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
         """Return a script per node of a job; a cluster has none (`cluster_folder.prepared`)."""
@@ -150,7 +151,7 @@ class SshBackend(Backend):
         await _processes(submission).cancel()
 
     async def find(self, submission: Submission) -> Handle | None:
-        """Find a cluster's head on any of the profile's hosts, or a job's script on the first host."""
+        """Find a cluster's head, or a job's script, on the first host."""
         return await _processes(submission).find()
 
     async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
@@ -196,7 +197,7 @@ def _processes(submission: Submission) -> Processes:
     used = used_hosts(submission)
     if isinstance(submission, JobRecord):
         return Scripts(submission, used)
-    return Head(submission, used)
+    return HeadProcess(submission, used)
 
 
 def used_hosts(submission: Submission) -> list[str]:
@@ -245,7 +246,7 @@ def _addresses(
         chosen = network.choose(able, wanted)
     except StartFailed:
         return {}
-    return {host: found.address for host, found in chosen.items()}
+    return {host: interface.address for host, interface in chosen.items()}
 
 
 def _unfit(host: str, python: str, err: str, code: int) -> EnvironmentUnfit:

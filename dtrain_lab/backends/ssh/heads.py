@@ -9,19 +9,29 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.backends.ssh.processes import HostProcess
+from dtrain_lab.backends.ssh.processes import HostProcess, unsaid
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import activation
-from dtrain_lab.wire.processes.endpoints import decode
-from dtrain_lab.wire.processes.head_record import Handle
+from dtrain_lab.wire.processes.endpoints import Endpoints, Keys, decode
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.status import Status
 
 START_WITHIN_S = 60.0
+NO_RECORD = b"null"
+SHOW_RECORD = f"""
+import sys
+from dtrain_lab.machine.folders import sockets
+file = sockets() / sys.argv[1] / "record.json"
+print(file.read_text() if file.exists() else "{NO_RECORD.decode()}")
+"""
+"""Prints the record of a head by its id; in the environment of its profile, where its folder is known."""
 
 
-class Head:
-    """The head of a cluster, and the agents on its other hosts. Implements `backends.processes.Processes`.
+class HeadProcess:
+    """The process of a cluster's head, and those of the agents on its other hosts.
+
+    Implements `backends.processes.Processes`.
 
     Args:
         cluster: Record of the cluster; with its head's settings, to start it.
@@ -36,8 +46,8 @@ class Head:
         """Start the head on the first host, then the agents on the others."""
         cluster, used = self._cluster, self._used
         settings = msgspec.json.encode(cluster.settings)
-        said = await _start(used[0], cluster, ["-m", "dtrain_lab.head"], settings)
-        endpoints = decode(said.splitlines()[-1])
+        output = await _start(used[0], cluster, ["-m", "dtrain_lab.head"], settings)
+        endpoints = decode(output.splitlines()[-1])
         stdin = msgspec.json.encode(endpoints)
         folder, pid, began = endpoints.directory, endpoints.pid, endpoints.started
         handle = Handle(cluster.id, used[0], pid, began, folder, endpoints=endpoints)
@@ -71,15 +81,27 @@ class Head:
         await _process(self._cluster.handle).ask_to_end()
 
     async def find(self) -> Handle | None:
-        """Find the head on any of the profile's hosts; None if no host has its record."""
-        cluster, among = self._cluster, self._cluster.profile.ssh.hosts
-        line = f"cat -- {shlex.quote(cluster.directory)}/record.json"
-        said = await asyncio.gather(*(ssh_connections.run(host, line) for host in among))
-        for host, done in zip(among, said, strict=True):
-            if done.code == 0:
-                record = msgspec.json.decode(done.out)
-                return Handle(cluster.id, host, record["pid"], record["started"], cluster.directory)
-        return None
+        """Find the head on its host, by its id; None if the host has no record of it.
+
+        Raises:
+            Unreachable: The host does not say whether it has one.
+        """
+        cluster, host = self._cluster, self._used[0]
+        python = activation.python(cluster.profile.environment, cluster.plan.python)
+        line = ssh_connections.shell(cluster.profile, [*python, "-P", "-c", SHOW_RECORD, cluster.id])
+        done = await ssh_connections.run(host, *line)
+        if done.code:
+            raise unsaid(host, done)
+        text = done.out.strip().rpartition(b"\n")[2]  # start-up files may have printed lines before it
+        if text == NO_RECORD:
+            return None
+        record = msgspec.json.decode(text, type=HeadRecord)
+        pid, began, folder = record.pid, record.started, record.directory
+        no_keys = Keys("", "", "")  # clients use its unix socket
+        endpoints = Endpoints(
+            cluster.id, record.host, cluster.plan.python, pid, began, folder, (), (), no_keys
+        )
+        return Handle(cluster.id, host, pid, began, folder, endpoints=endpoints)
 
 
 def _process(handle: Handle) -> HostProcess:
@@ -106,4 +128,8 @@ async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin:
     finally:
         process.close()
     last = [text for text in error.strip().splitlines() if text.strip()]
-    raise StartFailed(f"{host}: {last[-1] if last else 'it exited at once without output'}", code="no_start")
+    raise StartFailed(
+        f"{host}: {last[-1] if last else 'the head ended at once without output'}",
+        f"Check the environment there: ssh {host}",
+        code="no_start",
+    )

@@ -65,7 +65,7 @@ class Scripts:
         """Return whether a script runs: the first host's, or after its end one of the others'.
 
         Raises:
-            Exception: Asking a host failed in another way than by not reaching it.
+            Exception: Asking a host failed although it was reached.
         """
         if await self._process(0).runs(ASK_WITHIN_S):
             return Status("running")
@@ -95,23 +95,23 @@ class Scripts:
             "echo none; fi"
         )
         done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
-        said = last_word(done)
-        if said == "none":
+        word = last_word(done)
+        if word == "none":
             return None
-        if not said.isdigit():
+        if not word.isdigit():
             raise unsaid(host, done)
-        return Handle(self._record.id, host, int(said), directory=self._record.directory)
+        return Handle(self._record.id, host, int(word), directory=self._record.directory)
 
     async def cancel(self) -> None:
         """End the scripts of all hosts; each ends its own processes.
 
         Raises:
-            DtrainError: A host can't be reached; the others were told.
+            DtrainError: A host can't be reached; the scripts of the others were ended.
         """
-        told = await asyncio.gather(
+        errors = await asyncio.gather(
             *(self._process(node).end() for node in range(len(self._used))), return_exceptions=True
         )
-        for error in told:
+        for error in errors:
             if error is not None:
                 raise error
 
@@ -137,5 +137,9 @@ async def _start(host: str, record: JobRecord, name: str) -> int:
     )
     done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}")
     if done.code or not done.out.strip().isdigit():
-        raise StartFailed(f"{host}: {done.err.strip() or 'the job did not start'}", "", code="no_start")
+        raise StartFailed(
+            f"{host}: {done.err.strip() or 'the job did not start'}",
+            f"Look at it with: ssh {host}",
+            code="no_start",
+        )
     return int(done.out)

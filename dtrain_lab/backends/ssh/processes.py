@@ -27,10 +27,10 @@ class HostProcess(NamedTuple):
             Unreachable: The host does not answer.
         """
         done = await self._sh(f"if {self._alive}; then echo runs; else echo gone; fi", within_s)
-        said = last_word(done)
-        if said not in ("runs", "gone"):
+        word = last_word(done)
+        if word not in ("runs", "gone"):
             raise unsaid(self.host, done)
-        return said == "runs"
+        return word == "runs"
 
     async def ask_to_end(self) -> None:
         """Send it SIGTERM, if it runs."""

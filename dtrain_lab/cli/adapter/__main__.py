@@ -10,6 +10,6 @@ import sys
 if not __package__:
     del sys.path[0]  # this folder, which Python has put there
 
-from dtrain_lab.cli.debug import debug
+from dtrain_lab.cli.main import main
 
-debug(["--stdio"], prog_name="dtrain-lab debug")
+main(["debug", "--stdio"], prog_name="dtrain-lab")

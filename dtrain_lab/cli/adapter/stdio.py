@@ -29,7 +29,7 @@ def serve(cluster: str | None, job: str | None) -> None:
         job: Name or id of a job, instead.
 
     Raises:
-        BadRequest: Stdin carries something else than the debug adapter protocol, or nobody can speak there.
+        BadRequest: Stdin does not carry the debug adapter protocol, or no editor is connected to it.
     """
     if not (_speaks(0) and _speaks(1)):
         raise BadRequest(
@@ -38,7 +38,7 @@ def serve(cluster: str | None, job: str | None) -> None:
         )
     answers = os.dup(1)
     os.dup2(2, 1)  # printed text, also that of C code, would break the protocol
-    portal = Portal.get("terminal")
+    portal = Portal.get()
     portal.call(_serve(portal, cluster, job, answers))
 
 

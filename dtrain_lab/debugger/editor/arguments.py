@@ -132,10 +132,10 @@ def valid(request: Dap) -> Dap:
     if not isinstance(given, dict):
         raise BadRequest(f"The arguments of {command} must be an object.", "")
     try:
-        made = msgspec.convert(given, SERVED[command])
+        converted = msgspec.convert(given, SERVED[command])
     except msgspec.ValidationError as error:
         raise BadRequest(f"{command}: {msgspec_texts.in_words(str(error))}", "") from None
-    if isinstance(made, _Attach) and made.cluster and made.job:
+    if isinstance(converted, _Attach) and converted.cluster and converted.job:
         raise BadRequest("attach names both a cluster and a job.", "Name one of them.")
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
@@ -145,7 +145,7 @@ def valid(request: Dap) -> Dap:
                 )
     if command in AS_THEY_ARE:
         return given
-    plain: Dap = _without_null(msgspec.to_builtins(made))
+    plain: Dap = _without_null(msgspec.to_builtins(converted))
     return plain
 
 
@@ -167,15 +167,15 @@ def check_target(state: State, command: str, arguments: Dap) -> None:
         if not 0 <= rank < len(state.ranks):
             raise BadRequest(f"There is no thread {arguments['threadId']}.", _threads(state))
     else:
-        for key, what in (("frameId", "frame"), ("variablesReference", "variable")):
+        for key, kind in (("frameId", "frame"), ("variablesReference", "variable")):
             if key in arguments:
-                rank, own = inward(arguments[key])
-                if arguments[key] < PER_RANK or own == 0 or not rank < len(state.ranks):
-                    raise BadRequest(f"There is no {what} {arguments[key]}.", "Ask for the stack first.")
+                rank, number = inward(arguments[key])
+                if arguments[key] < PER_RANK or number == 0 or not rank < len(state.ranks):
+                    raise BadRequest(f"There is no {kind} {arguments[key]}.", "Ask for the stack first.")
     if rank is None:
         return
     if state.ranks[rank].phase == "gone":
-        raise Conflict(f"Rank {rank} has ended.", "")
+        raise Conflict(f"Rank {rank} has ended.", "Choose another rank.")
     if command == "exceptionInfo" and state.ranks[rank].reason != "exception":
         raise Conflict(f"Rank {rank} did not stop at an exception.", "")
 
@@ -221,8 +221,8 @@ def _threads(state: State) -> str:
 
 def _without_null(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_null(one) for key, one in value.items() if one is not None}
-    return [_without_null(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_null(part) for key, part in value.items() if part is not None}
+    return [_without_null(part) for part in value] if isinstance(value, list) else value
 
 
 def _short(value: object) -> str:

@@ -123,21 +123,21 @@ def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict
     kept: list[Breakpoint] = []
     wrong = {}
     for sent in points:
-        made = Breakpoint(
+        point_set = Breakpoint(
             int(sent["line"]),
             str(sent.get("condition") or "").strip(),
             str(sent.get("hitCondition") or "").strip(),
             str(sent.get("logMessage") or ""),
         )
-        if made.line < 1:
-            wrong[made.line] = "There is no such line."
+        if point_set.line < 1:
+            wrong[point_set.line] = "There is no such line."
             continue
         try:
-            conditions.check(made)
+            conditions.check(point_set)
         except BadRequest as error:
-            wrong[made.line] = str(error)
+            wrong[point_set.line] = str(error)
         else:
-            kept.append(made)
+            kept.append(point_set)
     return replace(state, points={**state.points, path: tuple(kept)}), wrong
 
 
@@ -151,15 +151,15 @@ def breakpoints(path: str, asked: list[Dap], set_: list[Dap], wrong: Mapping[int
         wrong: line → error.
     """
     placed = iter(set_)
-    made = []
+    merged = []
     for sent in asked:
         line = int(sent["line"])
         unset = {"verified": False, "line": line, "source": {"path": path}}
         if line in wrong:
-            made.append({**unset, "message": wrong[line]})
+            merged.append({**unset, "message": wrong[line]})
         else:
-            made.append(next(placed, {**unset, "message": "No rank is attached."}))
-    return made
+            merged.append(next(placed, {**unset, "message": "No rank is attached."}))
+    return merged
 
 
 def moving(state: State, request: Dap) -> State:

@@ -21,10 +21,10 @@ KINDS = {
 
 def in_words(text: str) -> str:
     """Return a message for the text of a `msgspec.ValidationError`."""
-    if found := LACKING.match(text):
-        return f"{found[2] or 'its arguments'} must have {found[1]}."
-    if found := OTHER_KIND.match(text):
-        wanted = KINDS.get(found[1].split(" ")[0])
-        place = found[3] or "its arguments"
+    if match := LACKING.match(text):
+        return f"{match[2] or 'its arguments'} must have {match[1]}."
+    if match := OTHER_KIND.match(text):
+        wanted = KINDS.get(match[1].split(" ")[0])
+        place = match[3] or "its arguments"
         return f"{place} must be {wanted}." if wanted else f"{place} can't be read."
     return "its arguments can't be read."

@@ -44,13 +44,13 @@ class Numbering(Struct, frozen=True):
         body = message.get("body")
         if not body or (self.line == 1 and self.column == 1):
             return message
-        made = dict(body)
+        renumbered = dict(body)
         for key in ("stackFrames", "breakpoints"):
-            if key in made:
-                made[key] = self._all(made[key])
-        if "breakpoint" in made:
-            made["breakpoint"] = self._moved(made["breakpoint"], -1)
-        return {**message, "body": made}
+            if key in renumbered:
+                renumbered[key] = self._all(renumbered[key])
+        if "breakpoint" in renumbered:
+            renumbered["breakpoint"] = self._moved(renumbered["breakpoint"], -1)
+        return {**message, "body": renumbered}
 
     def _all(self, items: Iterable[Dap]) -> list[Dap]:
         return [self._moved(item, -1) for item in items]

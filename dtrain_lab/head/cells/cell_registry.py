@@ -15,7 +15,7 @@ MOST_ENDED = 2000
 
 
 class CellRegistry:
-    """Cells by their id, to look at.
+    """Read access to cells by their ids.
 
     Args:
         queue: The queue that they wait in.

@@ -105,15 +105,15 @@ class CellRequests:
 
     def completed(self, message: links.Completed) -> None:
         """A rank has answered a completion request."""
-        asked = self._completing.get(message.id)
-        if asked is not None and not asked.done():
-            asked.set_result(message.data)
+        future = self._completing.get(message.id)
+        if future is not None and not future.done():
+            future.set_result(message.data)
 
     def handled(self, message: links.WidgetHandled) -> None:
         """A rank's widget has processed a message of its front end."""
-        asked = self._handling.get(message.id)
-        if asked is not None and not asked.done():
-            asked.set_result(None)
+        future = self._handling.get(message.id)
+        if future is not None and not future.done():
+            future.set_result(None)
 
     def usable(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
         """Check that ranks can run cells, now or once earlier cells have ended.
@@ -200,11 +200,11 @@ class CellRequests:
                 id=number,
             ),
         )
-        asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._handling[number] = asked
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._handling[number] = future
         try:
             await self._membership.until_done(
-                asked, lambda s: s.phase in ENDING or not _has(s, rank, order.pid)
+                future, lambda s: s.phase in ENDING or not _has(s, rank, order.pid)
             )
         finally:
             del self._handling[number]
@@ -216,8 +216,8 @@ class CellRequests:
             return b""
         self._number += 1
         number = self._number
-        asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._completing[number] = asked
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._completing[number] = future
         self._routes.to_rank(
             free[0],
             links.Complete(
@@ -226,7 +226,7 @@ class CellRequests:
         )
         try:
             async with asyncio.timeout(COMPLETED_WITHIN_S):
-                return await asked
+                return await future
         except TimeoutError:  # the rank is in a view's call: no completions now
             return b""
         finally:

@@ -217,9 +217,9 @@ class ClientQueues:
 
     def _read(self, behind: _Replay) -> None:
         piece = behind.next
-        found, last = self._journal.raw(piece.seq - 1, piece.cell, READ_BYTES)
+        entries, last = self._journal.raw(piece.seq - 1, piece.cell, READ_BYTES)
         number, rank = piece.number, piece.rank
-        for entry in found:
+        for entry in entries:
             if entry.piece < 0:  # a widget message
                 if behind.widgets:
                     behind.frames.append(links.encode(entry.output))

@@ -39,19 +39,19 @@ class Loop(Protocol):
     def measured(self) -> Measured | None:
         """Its last metrics; None before any training."""
 
-    def diagnosed(self, found: Diagnosis, size: int) -> None:
+    def diagnosed(self, diagnosis: Diagnosis, size: int) -> None:
         """Replace the monitor's estimates by those of a diagnosis.
 
         Args:
-            found: The diagnosis.
+            diagnosis: The diagnosis.
             size: Number of ranks that took part in it.
         """
 
-    def tried(self, found: Tried, size: int) -> None:
+    def tried(self, trial: Tried, size: int) -> None:
         """Advice on it was tried.
 
         Args:
-            found: What it gained.
+            trial: What it gained.
             size: Number of ranks that took part.
         """
 
@@ -113,7 +113,7 @@ class Diagnoses:
             of = self._loop.measured
             if error.code != MODEL_GONE or of is None or of.step_s is None:
                 raise
-            seen = Metrics(
+            metrics = Metrics(
                 step_s=of.step_s,
                 data_s=of.data_s,
                 comm_overhead=of.share,
@@ -121,7 +121,7 @@ class Diagnoses:
                 comm_bound="lower" if of.bound else "",
             )
             note = f"{GONE} Until then these are the monitor's metrics of its last steps."
-            return from_live(seen, note, of.asleep)
+            return from_live(metrics, note, of.asleep)
         diagnosis = conclude(timings, self._loop.slow, self._asleep)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
@@ -154,11 +154,11 @@ class Diagnoses:
                 f'There is no advice named "{order.advice}".', f"What can be tried: {', '.join(NUMBERS)}."
             )
         if advice is None:
-            known = ", ".join(a.id for a in known_now if change(a) is not None)
+            choices = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
                 f'There is no advice "{order.advice}" on the loop that trained last.',
-                f"What can be tried: {known}."
-                if known
+                f"What can be tried: {choices}."
+                if choices
                 else info.metrics.no_advice or "Train some steps first, then ask for advice.",
             )
         wanted = change(advice)
@@ -169,13 +169,13 @@ class Diagnoses:
         if info.running and self._cells.find(order.cell) is None:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         timings = await self._measured(client, order.cell, "advice_trial", wanted)
-        found = tried(timings, advice)
-        self._loop.tried(found, len(timings))
+        trial = tried(timings, advice)
+        self._loop.tried(trial, len(timings))
         self._on_result()
-        return found
+        return trial
 
     async def _measured(
-        self, client: bytes, name: str, kind: CellKind, what: Change | None
+        self, client: bytes, name: str, kind: CellKind, change_to_try: Change | None
     ) -> list[StepTimings]:
         """Have all ranks measure, once earlier cells have ended; returns their timings in order of ranks."""
         cell = self._cells.find(name)
@@ -184,7 +184,7 @@ class Diagnoses:
             run = clients.Run(
                 cell=name, code="", label=LABELS[kind], ranks=ranks, timeout_s=WITHIN_S, kind=kind
             )
-            cell = self._cells.diagnose(run, ranks, client, what)
+            cell = self._cells.diagnose(run, ranks, client, change_to_try)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))
         if cell.result is None:
@@ -193,7 +193,11 @@ class Diagnoses:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
         timings = [mine for _, mine in sorted((cell.timings or {}).items())]
         if failed := next((r for r in timings if r.error), None):
-            hint = "While a training cell runs, it is diagnosed from its own steps." if what is None else ""
+            hint = (
+                "While a training cell runs, it is diagnosed from its own steps."
+                if change_to_try is None
+                else ""
+            )
             raise BadRequest(failed.error, hint, code=failed.code or None)
         if cell.result.failures or len(timings) < len(cell.ranks):
             raise Conflict(

@@ -105,13 +105,13 @@ class Journal:
             most: Maximum number of outputs.
             cell: Only outputs of this cell, by its id or its label.
         """
-        found: list[Output] = []
+        outputs: list[Output] = []
         for entry in self._entries(after):
             if entry.piece >= 0 and (cell is None or cell in (entry.label, entry.output.cell)):
-                found.append(_output(entry))
-                if len(found) == most:
+                outputs.append(_output(entry))
+                if len(outputs) == most:
                     break
-        return found
+        return outputs
 
     def raw(self, after: int, cell: str, most_bytes: int) -> tuple[list[Entry], int]:
         """Read the entries of one cell.
@@ -124,14 +124,14 @@ class Journal:
         Returns:
             The entries, and the sequence number to continue after.
         """
-        found, size = [], 0
+        entries, size = [], 0
         for entry in self._entries(after):
             if entry.output.cell == cell:
-                found.append(entry)
+                entries.append(entry)
             size += len(entry.output.text) + len(entry.output.data)
             if size > most_bytes:
-                return found, entry.seq
-        return found, self.next - 1
+                return entries, entry.seq
+        return entries, self.next - 1
 
     def close(self) -> None:
         """Close the last segment; the folder is removed with the world."""

@@ -67,7 +67,7 @@ class OutputOffsets:
 
     def pending(self, output: PendingOutput) -> list[tuple[str, str]]:
         """Output of a blocked rank that the head has not received: pairs of stream and text."""
-        found: list[tuple[str, str]] = []
+        texts: list[tuple[str, str]] = []
         for part in output.words:
             key = (output.rank, part.stream)
             count = part.through - self._received.get(key, 0)
@@ -76,8 +76,8 @@ class OutputOffsets:
             whole = tail[: len(tail) - _half(tail)]
             if whole:
                 self._received[key] = self._early[key] = part.through - (len(tail) - len(whole))
-                found.append((part.stream, whole.decode("utf-8", "replace")))
-        return found
+                texts.append((part.stream, whole.decode("utf-8", "replace")))
+        return texts
 
     def not_shown(self, output: CellOutput) -> CellOutput | None:
         """Drop the part of a text that the agent already delivered; None if nothing is left."""

@@ -37,9 +37,9 @@ class RankOutput:
         left = self._confirmed.not_shown(message)
         if left is not None:  # otherwise the agent has already delivered it
             self._cells.output(left, frame if left is message else links.encode(left))
-        seen = self._confirmed.received(message)
-        if seen is not None:
-            self._routes.to_rank(message.rank, seen)
+        confirmation = self._confirmed.received(message)
+        if confirmation is not None:
+            self._routes.to_rank(message.rank, confirmation)
 
     def output_stalled(self, message: links.OutputStalled) -> None:
         """A rank has been silent for a while: fetch what it printed and could not send."""

@@ -106,8 +106,8 @@ class Running:
         elapsed = time.monotonic() - self.from_s
         self.ended_at = None if self.began_at is None else self.began_at + elapsed
         failures = blame(self.failures, restarted=bool(self.restarted))
-        said = result_parts(self, failures)
-        sentence = joined(said)
+        parts = result_parts(self, failures)
+        sentence = joined(parts)
         interrupted = own_interrupt(failures) and not self.timed_out and not self.hopeless
         self.result = CellResult(
             cell=self.order.cell,
@@ -118,8 +118,8 @@ class Running:
             timed_out=self.timed_out,
             traceback=tuple(render_failure(failures, sentence)) if failures else (),
             interrupted=interrupted,
-            plain=interrupted and [part.code for part in said] == ["interrupted"],
-            said=said,
+            plain=interrupted and [part.code for part in parts] == ["interrupted"],
+            said=parts,
         )
 
 

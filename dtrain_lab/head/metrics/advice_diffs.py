@@ -67,8 +67,8 @@ def _change_in_cells(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str
         imported = _is_imported(order, ran, orders)
         if diff := changed(order.code, advice.id, advice.values, model, imported=imported):
             return diff, _place(order)
-    known = not advice.values.get("stream")  # the loop's last group needs the number of batches
-    if advice.id == "accumulate" and advice.values["before"] == 1 and known:
+    countable = not advice.values.get("stream")  # the loop's last group needs the number of batches
+    if advice.id == "accumulate" and advice.values["before"] == 1 and countable:
         for order in reversed(orders):
             if diff := accumulate(order.code, model, advice.values["every"]):
                 return diff, {**_place(order), "way": "loop"}

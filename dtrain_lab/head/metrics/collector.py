@@ -13,15 +13,19 @@ from dtrain_lab.head.metrics.debugger_pauses import Pauses
 from dtrain_lab.head.metrics.latest_samples import LatestSamples
 from dtrain_lab.head.metrics.logged_values import LoggedValues
 from dtrain_lab.head.metrics.slow_world import SlowWorld, method_error, too_busy
-from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, estimates
+from dtrain_lab.head.metrics.unanswered_interrupts import UnansweredInterrupts
+from dtrain_lab.metrics import communication, diagnosed_loop, estimates, measured_communication
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.advice.reasons import asks_diagnosis
+from dtrain_lab.metrics.measured_communication import last_of, last_with_measured, with_measured
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler, unanswered
+from dtrain_lab.metrics.verdicts.awaited_ranks import AwaitedRanks
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.metrics.verdicts.left_behind import left_behind
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
+from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.node_use import HostUse
@@ -37,15 +41,11 @@ class MetricsCollector:
         self.plan: Plan | None = None
         self.hosts: dict[int, HostUse] = {}
         """Node → utilization of its whole host."""
-        self.locations: dict[int, Where] = {}
-        """Rank that others wait for → where it is."""
-        self.source_lines: dict[int, str] = {}
-        """Rank that others wait for → the source of the user's own line that it is in."""
-        self.activities: dict[int, str] = {}
-        """Rank that others wait for → what it does, by its stack."""
+        self.awaited = AwaitedRanks()
         self.unpointed: dict[int, tuple[str, ...]] = {}
         """Rank → live objects whose process group is gone, until the next cell starts."""
         self.pauses = Pauses()
+        self._unanswered = UnansweredInterrupts()
         self.loops = diagnosed_loop.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
@@ -87,12 +87,16 @@ class MetricsCollector:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
         self._samples.forget(rank)
         self.loops.forget(rank)
-        self.locations.pop(rank, None)
-        self.source_lines.pop(rank, None)
+        self.awaited.forget(rank)
 
-    def ended(self, rank: int) -> None:
-        """A rank has finished: keep its samples, but leave them out of the world's metrics."""
-        self._samples.ended(rank)
+    def ended(self, rank: int, *, failed: bool) -> None:
+        """A rank has ended: keep its sample, but expect no other one.
+
+        Args:
+            rank: The rank.
+            failed: Whether it was lost.
+        """
+        self._samples.ended(rank, failed=failed)
 
     def cell_began(self, ranks: Sequence[int], code: str, where: Where | None = None) -> None:
         """Clear what the samples of these ranks say about the previous cell.
@@ -107,8 +111,7 @@ class MetricsCollector:
         self._trained = False
         self._steps_observed = self._steps_observed and self.loops.measures
         for rank in ranks:
-            for found in (self.locations, self.source_lines, self.activities):
-                found.pop(rank, None)
+            self.awaited.forget(rank)
             self._samples.cell_began(rank)
 
     def last_report(self, rank: int) -> tuple[float | None, RankSample]:
@@ -130,12 +133,9 @@ class MetricsCollector:
     def splits(self, state: State) -> dict[int, communication.Split]:
         """Rank → how its step time splits into transfer and waiting."""
         size = len(state.at_work)
-        splits = communication.split(self._current(state), size, self._crowded())
-        measured = self.loops.measured(size)
-        if measured is not None and measured.communication is not None and measured.slow_rank is None:
-            check = measured.communication
-            splits = communication.with_measured(splits, check.share, check.error)
-        return splits
+        samples = self._current(state)
+        splits = communication.split(samples, size, self._crowded())
+        return measured_communication.splits_with_measured(splits, samples, self.loops.measured(size))
 
     @property
     def trains(self) -> bool:
@@ -145,26 +145,23 @@ class MetricsCollector:
 
     def metrics(self, state: State) -> Metrics:
         """Metrics of the world, with verdicts and advice."""
-        found = self.stuck(state) or unanswered.verdict(state.deaf, state.reason, self.samples())
+        found = self.stuck(state) or self._unanswered.verdict(state, self.samples())
         samples = self._current(state)
         size = len(state.at_work)
         metrics = estimates.world_metrics(samples, size, self._crowded())
         if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
             self.loops.steps_take(metrics.step_s)
         if (diagnosed := self.loops.measured(size)) is not None:
-            metrics = diagnosis.with_measured(metrics, diagnosed)
+            metrics = with_measured(metrics, diagnosed)
         share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
         metrics = replace(metrics, link_share=share)
         current = self._steps_now(state, found, metrics.step_s)
-        if found is None:
-            found = self._unhurried(state, samples, metrics, current=current)
+        found = found or self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
             found = left_behind(self.unpointed)
         over = not self._steps_observed and self._over(state) and not self.loops.ahead_of(samples)
         if current and metrics.step_s is not None:
             self._trained = self._steps_observed = True
-        if (current or over) and metrics.step_s is not None:
-            self._last = diagnosis.last(metrics)
         advice = self._advised.update(
             measured(metrics, samples, size, self.hosts.values(), self.slow) if current or over else None,
             self.loops.code,
@@ -179,11 +176,14 @@ class MetricsCollector:
         why_none = "" if advice else self._advised.why_none
         taking = sum(1 for sample in samples if sample.step_s)
         sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
+        asleep_s = part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead)
+        if (current or over) and metrics.step_s is not None:
+            self._last = last_of(replace(metrics, asleep_s=asleep_s))
         # a cell that hangs before its first training step has no pace to compare with
         hung = found is not None and found.alarm and not self._trained
         return replace(
             metrics,
-            asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
+            asleep_s=asleep_s,
             values=self.values.current,
             averaged=self.values.averaged,
             advice=advice,
@@ -195,7 +195,7 @@ class MetricsCollector:
             current=current,
             loop=self.loops.where,
             even=self._slow_world.even,
-            last=None if current or hung else diagnosis.last_with_measured(self._last, diagnosed),
+            last=None if current or hung else last_with_measured(self._last, diagnosed),
         )
 
     @property
@@ -219,7 +219,7 @@ class MetricsCollector:
         return self._advised.measured
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
-        """Record a diagnosis of the last training loop, on `size` ranks."""
+        """Record the diagnosis `found` of the last training loop, on `size` ranks."""
         self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)
         if found.source == "replayed":
             self._advised.diagnosed(found, self.loops.code)
@@ -236,8 +236,8 @@ class MetricsCollector:
 
     def stuck(self, state: State) -> Verdict | None:
         """The verdict on a hang, if the world is stuck."""
-        running = bool(state.busy)
-        if state.phase != "ready" or self.paused or not running or state.breaking_off:
+        self._unanswered.update(state)
+        if state.phase != "ready" or self.paused or not state.busy or state.breaking_off:
             return None
         # first by what the threads wait in, which is certain; where GPUs wait is inferred
         samples, waiting = self.samples(), self.waiting(state)
@@ -252,10 +252,10 @@ class MetricsCollector:
             state.busy,
             state.taking_part,
             state.size,
-            self.locations,
+            self.awaited.locations,
             self._stuck_after_s,
-            self.activities,
-            self.source_lines,
+            self.awaited.activities,
+            self.awaited.source_lines,
         )
 
     def _current(self, state: State) -> list[RankSample]:
@@ -263,7 +263,7 @@ class MetricsCollector:
         if state.phase != "ready":
             return []
         at_work = frozenset(state.at_work)
-        return [s for s in self.samples() if s.rank in at_work]
+        return [s for s in self._samples.of_steps() if s.rank in at_work]
 
     def _crowded(self) -> bool:
         return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
@@ -289,9 +289,9 @@ class MetricsCollector:
         if not current:
             return self._slow_world.rests()
         known = self.loops.measured(len(state.at_work))
-        fed = known is not None and diagnosis.denies_waiting_for_data(known, straggler.INPUT_BOUND_SHARE)
         error = method_error(samples, metrics, crowded=self._crowded())
-        return self._slow_world.update(samples, error, self.plan, self.hosts, fed=fed)
+        vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
+        return self._slow_world.update(samples, error, self.plan, self.hosts, known, vague=vague)
 
     @property
     def _stuck_after_s(self) -> float:

@@ -13,6 +13,7 @@ from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
+from dtrain_lab.metrics.diagnosis_text import is_unsteady
 from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
@@ -80,7 +81,7 @@ class CurrentAdvice:
         self,
         now: Measured | None,
         loop: str,
-        found: Diagnosis | None,
+        diagnosis: Diagnosis | None,
         *,
         sure: bool,
         busy: str,
@@ -92,7 +93,7 @@ class CurrentAdvice:
         Args:
             now: Metrics of the steps that run now; None if none do.
             loop: Code of the loop.
-            found: Its diagnosis; None if it was not diagnosed.
+            diagnosis: Its diagnosis; None if it was not diagnosed.
             sure: Whether estimates are reliable; a diagnosis always is.
             busy: Message that a machine has too few cores for its threads, which makes estimates useless;
                 empty if all machines have enough.
@@ -103,19 +104,21 @@ class CurrentAdvice:
         if now is not None and now.step_s is not None:
             now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
             self._trained, self._too_short = (loop, now), False
-            self.measured = with_diagnosis(now, found)
+            self.measured = with_diagnosis(now, diagnosis)
             self.unknown = unknown(self.measured)
         elif now is not None:  # the first steps of a loop say nothing yet
             if self._trained is None or self._trained[0] != loop:
                 self._forget(too_short=over)
             now = None
-        if now is None or found is not None or not sure:
+        if now is None or diagnosis is not None or not sure:
             self._steady.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
-            measured = advise(with_diagnosis(now, found)) if now is not None and found is not None else ()
+            measured = (
+                advise(with_diagnosis(now, diagnosis)) if now is not None and diagnosis is not None else ()
+            )
             if now is not None:
-                self._advice = measured
-                self.too_busy = busy if found is None else ""
+                self._advice = measured = self._beside_tried(measured, diagnosis)
+                self.too_busy = busy if diagnosis is None else ""
             return self._with_tried(measured)
         current = () if busy else advise(now)
         shown = self._steady.update(current, time.monotonic())
@@ -128,27 +131,39 @@ class CurrentAdvice:
         self._trained = self.measured = None
         self._advice, self.unknown, self._too_short = (), (), too_short
 
-    def diagnosed(self, found: Diagnosis, loop: str) -> None:
+    def diagnosed(self, diagnosis: Diagnosis, loop: str) -> None:
         """Derive advice on the last training loop from its diagnosis.
 
         Args:
-            found: Its diagnosis, from replayed steps.
+            diagnosis: Its diagnosis, from replayed steps.
             loop: Code of the diagnosed loop.
         """
         if self._trained is not None and self._trained[0] == loop:
-            of = self.measured = with_diagnosis(self._trained[1], found)
-            self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
+            of = self.measured = with_diagnosis(self._trained[1], diagnosis)
+            self._advice = self._beside_tried(advise(of), diagnosis)
+            self.unknown, self.too_busy = unknown(of), ""
 
-    def record_trial(self, found: Tried, size: int) -> None:
+    def _beside_tried(self, advice: tuple[Advice, ...], diagnosis: Diagnosis | None) -> tuple[Advice, ...]:
+        """Keep advice whose gain was measured beside that of a diagnosis that is less certain than that."""
+        if diagnosis is None:
+            return advice
+        checks = [c for c in (diagnosis.communication, diagnosis.data) if c is not None]
+        if not any(is_unsteady(check.share, check.error) for check in checks):
+            return advice
+        ids = {a.id for a in advice}
+        tried = (a for a in self._advice if a.id not in ids and self._trial_of(a) is not None)
+        return (*tried, *advice)
+
+    def record_trial(self, trial: Tried, size: int) -> None:
         """Record the measured gain of advice on the last training loop.
 
         Args:
-            found: The gain.
+            trial: The gain.
             size: Number of ranks that tried it.
         """
-        advice = next((a for a in self._advice if a.id == found.id), None)
+        advice = next((a for a in self._advice if a.id == trial.id), None)
         if advice is not None and self._step_s is not None:
-            self._trials[self._key(advice)] = self._step_s, size, found
+            self._trials[self._key(advice)] = self._step_s, size, trial
 
     @property
     def _step_s(self) -> float | None:
@@ -159,11 +174,11 @@ class CurrentAdvice:
 
     def _trial_of(self, advice: Advice) -> Tried | None:
         """The measured gain of advice; None if the step time of the same code has changed since."""
-        step_s, size, found = self._trials.get(self._key(advice), (0.0, 0, None))
+        step_s, size, trial = self._trials.get(self._key(advice), (0.0, 0, None))
         now = self._step_s
-        if found is None or now is None or not alike(step_s, now):
+        if trial is None or now is None or not alike(step_s, now):
             return None
-        return replace(found, other_ranks=size if size != self._size else None)
+        return replace(trial, other_ranks=size if size != self._size else None)
 
     def _key(self, advice: Advice) -> tuple[str, int, str, object]:
         loop, of = self._trained if self._trained is not None else ("", Measured(ranks=0))

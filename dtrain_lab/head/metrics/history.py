@@ -68,12 +68,12 @@ class History:
         """
         metrics = cluster.metrics
         self._values = metrics.values
-        made = _point(at, cluster)
-        self._points.append(made)
+        point = _point(at, cluster)
+        self._points.append(point)
         self._own.append((at, array("f", (nan if r.own_s is None else r.own_s for r in cluster.ranks))))
         while len(self._own) * len(cluster.ranks) > MOST_OWN:
             self._own.popleft()
-        self._record(made)
+        self._record(point)
         if len(self._points) > MOST:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2

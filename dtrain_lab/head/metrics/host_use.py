@@ -30,10 +30,10 @@ def by_rank(plan: Plan | None, use: Mapping[int, HostUse]) -> dict[int, HostUse]
     """
     if plan is None:
         return {}
-    one = plan.traits.one_machine
+    one_machine = plan.traits.one_machine
     return {
         node.first_rank + local: host
         for index, node in enumerate(plan.nodes)
-        if (host := use.get(0 if one else index)) is not None
+        if (host := use.get(0 if one_machine else index)) is not None
         for local in range(node.ranks)
     }

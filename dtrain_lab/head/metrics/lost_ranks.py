@@ -26,7 +26,7 @@ class Losses:
             records: Known cells of the world.
         """
         lost = set(state.lost)
-        self._noted = {rank: known for rank, known in self._noted.items() if rank in lost}
+        self._noted = {rank: entry for rank, entry in self._noted.items() if rank in lost}
         for loss in state.losses:
             if loss.rank in self._noted or loss.rank not in lost:
                 continue
@@ -46,7 +46,7 @@ class Losses:
     @property
     def all(self) -> tuple[Lost, ...]:
         """Losses of the ranks that are lost now, by rank."""
-        return tuple(known for _, known in sorted(self._noted.items()))
+        return tuple(loss for _, loss in sorted(self._noted.items()))
 
 
 def _line_in(fault: str, cell: str) -> int | None:

@@ -7,14 +7,21 @@ from collections.abc import Mapping, Sequence
 
 from dtrain_lab.head.metrics import host_use
 from dtrain_lab.metrics import communication
+from dtrain_lab.metrics.diagnosis import denies_waiting_for_data
+from dtrain_lab.metrics.measured_communication import measured_data
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
+from dtrain_lab.metrics.verdicts.input_bound import INPUT_BOUND_SHARE, input_bound, without_numbers
 from dtrain_lab.metrics.verdicts.pace import Pace
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.plan import Plan
+
+STEADY_S = 8.0
+"""Time for which the parts of a step must be known before a verdict states one: else it would flicker."""
 
 
 class SlowWorld:
@@ -27,6 +34,8 @@ class SlowWorld:
     def __init__(self, steady: VerdictHysteresis) -> None:
         self._steady = steady
         self._pace = Pace()
+        self._vague_at = -STEADY_S
+        """When the parts of a step were too unsteady to tell last, monotonic seconds."""
         self.slow: Verdict | None = None
         """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
 
@@ -46,7 +55,8 @@ class SlowWorld:
 
     def rests(self) -> Verdict | None:
         """Return the verdict that is displayed while no steps are taken."""
-        return self._steady.update(None, time.monotonic())
+        now = time.monotonic()
+        return self._told(self._steady.update(None, now), now)
 
     def update(
         self,
@@ -54,8 +64,9 @@ class SlowWorld:
         error: float,
         plan: Plan | None,
         use: Mapping[int, HostUse],
+        known: Diagnosis | None,
         *,
-        fed: bool,
+        vague: bool,
     ) -> Verdict | None:
         """Judge the steps that are taken now, and return the verdict that is displayed.
 
@@ -64,32 +75,42 @@ class SlowWorld:
             error: Error of communication, as a share of a step.
             plan: The world's plan.
             use: Node → utilization of its host.
-            fed: A diagnosis has found that this loop does not wait for data.
+            known: Diagnosis of this loop; None if it was not diagnosed.
+            vague: The parts of a step are too unsteady to tell.
         """
         now = time.monotonic()
-        found = straggler.slow(samples, error, host_use.by_rank(plan, use))
-        if found is None and not fed:
-            found = straggler.input_bound(samples)
+        self._vague_at = now if vague else self._vague_at
+        verdict = straggler.slow(samples, error, host_use.by_rank(plan, use))
+        if verdict is None and not (known is not None and denies_waiting_for_data(known, INPUT_BOUND_SHARE)):
+            data = measured_data(known)
+            measured = (data.share, data.error) if data is not None else ()
+            verdict = input_bound(samples, *measured)
         if straggler.can_judge(samples):
-            self._pace.update(found is None, now)
+            self._pace.update(verdict is None, now)
         busy = straggler.busiest(host_use.by_name(plan, use))
-        if found is not None and busy is not None and not straggler.is_plain(found):
-            found = busy
-        shown = self._steady.update(found, now)
+        if verdict is not None and busy is not None and not straggler.is_plain(verdict):
+            verdict = busy
+        shown = self._steady.update(verdict, now)
         self.slow = shown if shown is not None and shown.kind == "slow" else None
-        return shown
+        return self._told(shown, now)
+
+    def _told(self, shown: Verdict | None, now: float) -> Verdict | None:
+        """The verdict without a number that other views call unknown."""
+        if shown is None or now - self._vague_at >= STEADY_S:
+            return shown
+        return without_numbers(shown)
 
 
-def too_busy(found: Verdict | None, plan: Plan | None, use: Mapping[int, HostUse]) -> str:
+def too_busy(verdict: Verdict | None, plan: Plan | None, use: Mapping[int, HostUse]) -> str:
     """Why estimates are unreliable now: a node has more runnable threads than cores; empty otherwise.
 
     Args:
-        found: The displayed verdict.
+        verdict: The displayed verdict.
         plan: The world's plan.
         use: Node → utilization of its host.
     """
-    shown = found is not None and found.code == TOO_BUSY
-    busy = found if shown else straggler.busiest(host_use.by_name(plan, use))
+    shown = verdict is not None and verdict.code == TOO_BUSY
+    busy = verdict if shown else straggler.busiest(host_use.by_name(plan, use))
     return straggler.busy_note(busy) if busy is not None else ""
 
 

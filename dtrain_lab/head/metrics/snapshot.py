@@ -6,21 +6,24 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from msgspec.structs import replace
+
 from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.rank_states import rank_state
 from dtrain_lab.metrics import communication, estimates, over_ranks
 from dtrain_lab.metrics.outdated import without_steps
 from dtrain_lab.text import rank_names
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
-from dtrain_lab.wire.kinds import RankPhase
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node, with_use
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.stacks import Where
-from dtrain_lab.world import State
+from dtrain_lab.world import State, shrinking
 from dtrain_lab.world.members import Member
+from dtrain_lab.world.planned_ranks import planned_ranks
 from dtrain_lab.world.summary import describe_loss, if_ignored, summarize
 
 
@@ -122,6 +125,7 @@ class Snapshot:
             running,
             preloading=plan is not None and self.preloaded_s is None,
             paused=paused,
+            at=self.collector.pauses.place,
             waiting={
                 m.rank: s.operation
                 for m in state.members
@@ -147,6 +151,9 @@ class Snapshot:
             idle_since=None if running else self.idle_since,
             running=running,
             summary_if_ignored=if_ignored(summary, state, metrics, running),
+            without_lost=shrinking.offered(
+                [rank.rank for rank in ranks if rank.state == "lost"], state.size, len(nodes)
+            ),
         )
 
     def _ranks(
@@ -161,33 +168,24 @@ class Snapshot:
         blamed = {r: v for v in metrics.verdicts for r in v.ranks}
         splits, asleep = self.collector.splits(state), self.collector.asleep
         at_work = set(state.at_work)
-        ranks = []
-        for node in self.plan.nodes:
-            for local in range(node.ranks):
-                member = state.members[node.first_rank + local]
-                device = f"cuda:{local % node.gpus}" if node.gpus else "cpu"
-                ranks.append(
-                    self._rank(
-                        member,
-                        node.name,
-                        local,
-                        device,
-                        blamed.get(member.rank),
-                        splits.get(member.rank),
-                        asleep.get(member.rank),
-                        running,
-                        samples.get(member.rank),
-                        takes=member.rank in at_work,
-                    )
-                )
-        return tuple(ranks)
+        return tuple(
+            self._rank(
+                planned,
+                state.members[planned.rank],
+                blamed.get(planned.rank),
+                splits.get(planned.rank),
+                asleep.get(planned.rank),
+                running,
+                samples.get(planned.rank),
+                takes=planned.rank in at_work,
+            )
+            for planned in planned_ranks(self.plan)
+        )
 
     def _rank(
         self,
+        planned: Rank,
         member: Member,
-        node: str,
-        local: int,
-        device: str,
         blamed: Verdict | None,
         split: communication.Split | None,
         asleep: float | None,
@@ -196,26 +194,20 @@ class Snapshot:
         *,
         takes: bool,
     ) -> Rank:
-        seen, sample = self.collector.last_report(member.rank)
+        reported_at, sample = self.collector.last_report(member.rank)
         sample = waiting or sample
-        state = _rank_state(member, sample, stuck=blamed is not None and blamed.alarm)
-        if member.rank in self.collector.paused and state != "lost":
-            state = "paused"
-        where = self.collector.locations.get(member.rank) if state == "stuck" else None
+        state, where = rank_state(member, sample, blamed, self.collector)
         if where is None and member.cell is not None:
             cell = next((c for c in running if member.rank in c.ranks), None)
             where = Where(cell.notebook, cell.cell, cell_kind=cell.kind) if cell else None
-        rank_now = Rank(
-            rank=member.rank,
-            node=node,
-            local_rank=local,
-            device=device,
+        rank_now = replace(
+            planned,
             pid=member.pid if member.joined else None,  # before it joins, the rank does not count as started
             state=state,
             doing=sample.doing if member.cell is not None else None,
             where=where,
             slow=blamed is not None and blamed.kind == "slow",
-            last_seen_s=time.monotonic() - seen if seen is not None else None,
+            last_seen_s=time.monotonic() - reported_at if reported_at is not None else None,
         )
         if not takes:
             sample = without_steps(sample)
@@ -256,18 +248,6 @@ class Snapshot:
         return tuple(late) if len(late) < len(self.plan.nodes) else ()
 
 
-def _rank_state(member: Member, sample: RankSample, *, stuck: bool) -> RankPhase:
-    if member.lost:
-        return "lost"
-    if not member.joined or member.new:
-        return "starting"
-    if member.cell is None:  # idle even if others wait for it, because it has finished the cell
-        return "idle"
-    if stuck:
-        return "stuck"
-    return "in collective" if sample.operation else "busy"
-
-
 def _node_state(state: State, node: int) -> str:
     return "ready" if node in state.ready_nodes else "starting"
 
@@ -276,9 +256,9 @@ def _reason(state: State) -> Reason | None:
     lost = set(state.lost) if state.phase == "degraded" else ()
     if losses := {loss.rank: loss for loss in state.losses if loss.rank in lost}:  # each rank's latest loss
         command = f"%distributed restart {rank_names.compact(losses)}"
-        one = f"Restart it: {command}. It comes back empty: run its set-up cells."
+        single = f"Restart it: {command}. It comes back empty: run its set-up cells."
         several = f"Restart them: {command}. They come back empty: run their set-up cells."
-        hint = one if len(losses) == 1 else several
+        hint = single if len(losses) == 1 else several
         return Reason(code="rank_lost", message=describe_loss(losses[min(losses)]), hint=hint)
     if state.reason is None:
         return None

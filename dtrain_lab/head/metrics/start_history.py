@@ -49,10 +49,10 @@ def _read(file: Path) -> list[Start]:
         lines = file.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    found = []
+    starts = []
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=Start))
+            starts.append(msgspec.json.decode(line, type=Start))
         except msgspec.DecodeError:  # cut off by a full disk, or written by another version
             continue
-    return found
+    return starts

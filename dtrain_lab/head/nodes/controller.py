@@ -103,8 +103,8 @@ class Controller:
         From the file that lets a restarted controller know its engines; empty where there is none.
         """
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # or half written
-            known = json.loads(self._engines_file.read_text())["engines"]
-            return {int(rank): str(engine) for rank, engine in known.items()}
+            engines = json.loads(self._engines_file.read_text())["engines"]
+            return {int(rank): str(engine) for rank, engine in engines.items()}
         return {}
 
     def ended(self) -> None:

@@ -109,7 +109,7 @@ class Engines:
         except OSError as error:
             raise Conflict(
                 f"ipyparallel's controller can't start: {error}.",
-                "Views need it; cells don't. Allow more ports in the profile: ports under [network]",
+                "Views need it; cells don't. Set [network] ports in the profile to a range with more ports.",
             ) from None
         self._reports.clear()
         self._start = supervision.here().start_loop("head.controller", partial(self._listen, controller))
@@ -121,7 +121,7 @@ class Engines:
         self._news.set()
 
     def _ended(self, why: str) -> None:
-        """The controller is gone: another takes its place, now where clients know it, else when one asks."""
+        """The controller has ended: restart it now if clients know it, else at the next request."""
         controller = self._controller
         if controller is None or self._membership.state.phase in ENDING:
             return
@@ -140,13 +140,13 @@ class Engines:
 
     def _missing(self) -> tuple[int, ...]:
         """Ranks that live and are not registered."""
-        found = []
+        missing = []
         for member in self._membership.state.members:
             report = self._reports.get(member.rank)
-            known = report is not None and not report.error and report.pid == member.pid
-            if not known and not member.lost:
-                found.append(member.rank)
-        return tuple(found)
+            registered = report is not None and not report.error and report.pid == member.pid
+            if not registered and not member.lost:
+                missing.append(member.rank)
+        return tuple(missing)
 
     async def _registered(self, controller: Controller) -> None:
         before: tuple[bool, tuple[int, ...]] | None = None
@@ -187,7 +187,7 @@ class Engines:
                 )
 
     async def _confirmed(self, controller: Controller) -> None:
-        """Wait until the controller has confirmed all engines to its clients, as far as it says so."""
+        """Wait until the controller has confirmed all engines to its clients, if it reports that at all."""
         until = time.monotonic() + CONFIRMED_WITHIN_S
         while time.monotonic() < until:
             confirmed = controller.confirmed()

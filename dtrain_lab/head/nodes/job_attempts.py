@@ -62,7 +62,7 @@ class Attempts:
         """Agent whose ranks all succeeded → the attempt, and since when it asks about the others."""
 
     def joined(self, agent: bytes, launched: links.RanksLaunched) -> None:
-        """An agent has connected; it may be too late to have heard that a rank of its attempt failed.
+        """An agent has connected; it may have missed the message that a rank of its attempt failed.
 
         Args:
             agent: Socket identity of the agent.

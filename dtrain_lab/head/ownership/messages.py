@@ -91,13 +91,13 @@ def form(
     Yields:
         Rank and message.
     """
-    known: dict[str, links.GroupSpec] = {}
+    by_name: dict[str, links.GroupSpec] = {}
     count = 0
-    for rank, (specs, given) in sorted(groups.items()):
+    for rank, (specs, names_given) in sorted(groups.items()):
         if rank not in joining:
-            count = max(count, given)
+            count = max(count, names_given)
             for spec in specs:
-                known.setdefault(spec[0], spec)
+                by_name.setdefault(spec[0], spec)
     for rank in range(plan.size):
         node = next(n for n in plan.nodes if n.first_rank <= rank < n.first_rank + n.ranks)
         yield (
@@ -108,7 +108,7 @@ def form(
                 local_size=node.ranks,
                 threads=node.threads,
                 collectives=plan.collectives,
-                groups=tuple(known.values()),
+                groups=tuple(by_name.values()),
                 group_count=count,
             ),
         )

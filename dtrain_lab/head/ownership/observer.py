@@ -1,7 +1,7 @@
-"""Policy of a job's head: observes ranks that a launcher owns. It may die without hurting the job.
+"""What a job's head does: observes ranks that a launcher owns. The job does not depend on it.
 
-`python -m dtrain_lab.head observe FOLDER`, started by the batch script on the first node. Clients talk to it
-as to a cluster's head; what has to outlive it is written to `live.json` and `metrics.jsonl` in the job's
+`python -m dtrain_lab.head observe FOLDER`, started by the batch script on the first node. Clients connect to
+it as to a cluster's head; what has to outlive it is written to `live.json` and `metrics.jsonl` in the job's
 folder.
 """
 
@@ -10,28 +10,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import time
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.nodes.job_attempts import Attempts
+from dtrain_lab.head.ownership.live_files import LiveFiles
 from dtrain_lab.head.ownership.rank_ownership import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs import logged_values
-from dtrain_lab.machine import atomic_files, processes, supervision
+from dtrain_lab.jobs.logged_values import Piece
+from dtrain_lab.machine import processes, supervision
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.folder import Live
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.loop_failures import InternalFailure, merged
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.processes.endpoints import Keys
@@ -46,7 +43,7 @@ AGENTS_WITHIN_S = 5.0
 
 
 class Observer:
-    """Observes one job. Implements `policy.Policy`.
+    """Observes one job. Implements `rank_ownership.RankOwnership`.
 
     Args:
         folder: The job's folder.
@@ -63,21 +60,20 @@ class Observer:
     def __init__(self, folder: Path, record: JobRecord, parts: Parts) -> None:
         self._folder = folder
         self._record = record
-        self._parts = parts
-        self._collector, self._routes = parts.collector, parts.routes
+        self._collector, self._snapshot, self._routes = parts.collector, parts.snapshot, parts.routes
+        self._debugger, self._mark_changed = parts.debugger, parts.mark_changed
+        self._failures = parts.failures
         self.stack_readers: tuple[StackReader, ...] = (StackReader(self._ask_agents, AGENTS_WITHIN_S),)
         plan, profile = record.plan, record.profile
         self._collector.plan = plan
-        parts.snapshot.name, parts.snapshot.owner = record.name, record.owner
-        parts.snapshot.created_at, parts.snapshot.preloaded_s = record.created_at, 0.0
+        self._snapshot.name, self._snapshot.owner = record.name, record.owner
+        self._snapshot.created_at, self._snapshot.preloaded_s = record.created_at, 0.0
         self.state = State("starting", members=Members(Member(r) for r in range(plan.size)))
         self._one_machine = self._record.plan.traits.one_machine
         framework = record.framework
         serving = frozenset(r for r in range(plan.size) if framework is not None and framework.serves(r))
         self._attempts = Attempts(folder, plan.size, self._routes.to_peer, serving)
-        self._agent_failures: dict[int, tuple[InternalFailure, ...]] = {}
-        """Node → failures inside its agents."""
-        self._values_at = 0
+        self._files = LiveFiles(folder, self._took_values, self._live)
         self._done = asyncio.Event()
         self.listens: ListenSettings | None = ListenSettings(
             str(folder / job_files.ENDPOINTS),
@@ -98,7 +94,7 @@ class Observer:
             await self._done.wait()
         finally:
             try:
-                self._write()
+                await self._files.close()
             except Exception as error:  # noqa: BLE001 # the endpoints file has to be removed all the same
                 supervision.here().fault("head.message", error)
             (self._folder / job_files.ENDPOINTS).unlink(missing_ok=True)
@@ -110,8 +106,7 @@ class Observer:
 
     def cluster(self) -> Cluster:
         """Current snapshot of the job's world."""
-        made = self._parts.snapshot.cluster(self.state)
-        return replace(made, troubles=merged(supervision.here().failures, *self._agent_failures.values()))
+        return replace(self._snapshot.cluster(self.state), troubles=self._failures.all)
 
     def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Notebook and cell id for a stack frame."""
@@ -134,15 +129,12 @@ class Observer:
             case links.Exited(rank, pid, code):
                 if self._attempts.ended(rank, pid, code):
                     self._routes.gone(rank)
-                    self._collector.ended(rank)
-                    self._parts.debugger.forget(rank)
+                    self._collector.ended(rank, failed=code != 0)
+                    self._debugger.forget(rank)
                     self.state = self.state.member(rank, cell=None, lost=code != 0)
-                    self._parts.mark_changed()
+                    self._mark_changed()
             case links.AskEnd(attempt):
                 self._attempts.asked(peer, attempt)
-            case links.LoopFailed(node, failures):
-                self._agent_failures[node] = failures
-                self._parts.mark_changed()
 
     def _launched(self, peer: bytes, message: links.RanksLaunched) -> None:
         log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.attempt)
@@ -155,16 +147,16 @@ class Observer:
         self._attempts.joined(peer, message)
         self._collector.cell_began([rank for rank, _, _ in message.ranks], SCRIPT)
         if not self._one_machine:
-            self._name(message.node, message.name)
+            self._name_node(message.node, message.name)
         self.state = replace(
             state,
             phase="ready" if all(m.joined for m in state.members) else "starting",
             generation=max(state.generation, message.attempt),
             ready_nodes=state.ready_nodes | {message.node},
         )
-        self._parts.mark_changed()
+        self._mark_changed()
 
-    def _name(self, node: int, name: str) -> None:
+    def _name_node(self, node: int, name: str) -> None:
         """Update the plan with the node's name: a scheduler chose the node, so it is known only now."""
         plan = self._collector.plan
         assert plan is not None
@@ -174,19 +166,17 @@ class Observer:
     # ---- what outlives this head
 
     def tick(self, stuck: Verdict | None) -> None:
-        """Called on each tick: check the attempts, write `live.json`."""
+        """Called on each tick: check the attempts, update the files."""
         self._attempts.check()
-        self._write()
+        self._files.update()
 
     def record_point(self, point: Point) -> None:
         """Append a point of the history to the job's folder."""
-        with self._full_disk(), open(self._folder / job_files.HISTORY, "ab") as file:
-            file.write(msgspec.json.encode(point) + b"\n")
+        self._files.add(point)
 
-    def _write(self) -> None:
-        self._read_values()  # includes the latest values in the last write, too
+    def _live(self) -> Live:
         now = self.cluster()
-        live = Live(
+        return Live(
             at=time.time(),
             ranks=now.ranks,
             nodes=now.nodes,
@@ -195,38 +185,15 @@ class Observer:
             values=now.metrics.values,
             troubles=now.troubles,
         )
-        with self._full_disk():
-            atomic_files.swap(self._folder / job_files.LIVE, msgspec.json.encode(live))
 
-    @contextlib.contextmanager
-    def _full_disk(self) -> Iterator[None]:
-        """Log errors of writing to the job's folder, as on a full disk: the training goes on."""
-        try:
-            yield
-        except OSError as failure:
-            log.warning("the job's folder: %s", failure.strerror)
-            with contextlib.suppress(OSError):  # the log is in the same folder
-                os.write(2, f"dtrain-lab: the job's folder: {failure.strerror}\n".encode())
+    def _took_values(self, piece: Piece) -> None:
+        for logged in piece.values:
+            self._collector.values.logged(0, logged.step, logged.values, averaged=logged.averaged)
 
     def _write_packages(self) -> None:
         """Write the list of installed packages, for a later run of the same job."""
-        found = sorted(
+        packages = sorted(
             {f"{d.metadata['Name']}=={d.version}" for d in metadata.distributions() if d.metadata["Name"]}
         )
         with contextlib.suppress(OSError):  # a full disk; the job goes on
-            (self._folder / job_files.PACKAGES).write_text("\n".join(found) + "\n")
-
-    def _read_values(self) -> None:
-        """Read the user's values (`dt.log`) that rank 0 has written since; complete lines only."""
-        try:
-            with open(self._folder / job_files.VALUES, "rb") as file:
-                file.seek(self._values_at)
-                data = file.read()
-        except FileNotFoundError:
-            return
-        piece = logged_values.parse(data)
-        self._values_at += piece.size
-        for told in piece.values:
-            self._collector.values.logged(0, told.step, told.values, averaged=told.averaged)
-        for line in piece.unreadable:
-            log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])
+            (self._folder / job_files.PACKAGES).write_text("\n".join(packages) + "\n")

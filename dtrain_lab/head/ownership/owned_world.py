@@ -22,12 +22,10 @@ from dtrain_lab.head.ownership.cell_timeouts import CellTimeouts
 from dtrain_lab.head.ownership.executor import Executor
 from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
-from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import WorldPhase
-from dtrain_lab.wire.loop_failures import InternalFailure, merged
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.head_record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -53,10 +51,10 @@ class OwnedWorld:
 
     def __init__(self, settings: HeadSettings, parts: Parts, moved: Callable[[], None]) -> None:
         self._settings = settings
-        self._parts = parts
+        self.mark_changed, self._before_cell = parts.mark_changed, parts.before_cell
         self._tell_moved = moved
         self.collector, self.snapshot, self._routes = parts.collector, parts.snapshot, parts.routes
-        self._losses = Losses()
+        self._losses, self._failures = Losses(), parts.failures
         directory = Path(settings.directory)
         beside = Path(settings.record).parent if settings.record else directory.parent
         self._starts = StartHistory(beside / "starts.jsonl")
@@ -74,11 +72,18 @@ class OwnedWorld:
         self.advice = AdviceRequests(self.collector, self.cells, self.cluster)
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
         self.nodes = Nodes(self, settings, self.snapshot, parts.link, self._routes.to_peer)
-        self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
+        self.ranks = Ranks(
+            settings.id,
+            self.collector,
+            self.snapshot,
+            self._routes,
+            parts.debugger,
+            self.membership,
+            self.cells,
+            self.nodes,
+        )
         self._former: Plan | None = None
         """While the world shrinks: the plan in which the ending ranks still are."""
-        self._agent_failures: dict[int, tuple[InternalFailure, ...]] = {}
-        """Node → failures inside its agent."""
         self._phase = ""
         self._server = Server(settings.server, settings.server_started)
         self.over = asyncio.Event()
@@ -93,6 +98,11 @@ class OwnedWorld:
     def state(self) -> State:
         """State of the world: its members, and which rank runs which cell."""
         return self.membership.state
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
+        return self.snapshot.name
 
     @property
     def phase(self) -> WorldPhase:
@@ -125,18 +135,8 @@ class OwnedWorld:
             lost=self._losses.all,
             has_run=self.cells.has_run,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
-            troubles=merged(supervision.here().failures, *self._agent_failures.values()),
+            troubles=self._failures.all,
         )
-
-    def agent_failed(self, node: int, failures: tuple[InternalFailure, ...]) -> None:
-        """A node's agent has reported the failures inside it.
-
-        Args:
-            node: Number of the node.
-            failures: All failures of its agent until now.
-        """
-        self._agent_failures[node] = failures
-        self._parts.mark_changed()
 
     def paused(self) -> bool:
         """Whether a debugger holds ranks."""
@@ -150,8 +150,8 @@ class OwnedWorld:
 
     def publish(self) -> None:
         """Write the head's record."""
-        known = self._settings, self.snapshot.name, self.snapshot.created_at
-        head_record.write(*known, warm=self.plan is None, server=self._server)
+        identity = self._settings, self.snapshot.name, self.snapshot.created_at
+        head_record.write(*identity, warm=self.plan is None, server=self._server)
 
     def launch(self, order: clients.Launch) -> None:
         """Become a world, and start its nodes."""
@@ -163,7 +163,7 @@ class OwnedWorld:
         self.publish()
         if self._settings.remote is not None:
             self.nodes.expect(order.plan)
-        else:
+        elif self.phase != "failed":
             for index, node in enumerate(order.plan.nodes[1:], start=1):
                 self.nodes.start(index, node.name, node.gpus, order.plan.variables)
         self.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
@@ -173,10 +173,10 @@ class OwnedWorld:
         assert self.plan is not None
         self._former = self.plan
         # a plan made elsewhere does not know which nodes a scheduler chose
-        known = zip(plan.nodes, self.plan.nodes, strict=False)
+        kept = zip(plan.nodes, self.plan.nodes, strict=False)
         nodes = tuple(
             msgspec.structs.replace(new, name=old.name, address=old.address, gpus=old.gpus)
-            for new, old in known
+            for new, old in kept
         )
         nodes += plan.nodes[len(nodes) :]
         self.collector.plan = msgspec.structs.replace(self.plan, nodes=nodes)
@@ -243,7 +243,7 @@ class OwnedWorld:
         return self.state.can_begin(ranks)
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
-        self._parts.before_cell()
+        self._before_cell()
         running = self.cells.get(cell)
         self.ranks.begin(ranks, running.order if running is not None else None)
         self.happened(on.CellBegan(cell, ranks))

@@ -1,4 +1,4 @@
-"""Policy of a cluster's head: owns the ranks, makes them, runs cells on them, and ends them with itself."""
+"""What a cluster's head does: owns the ranks, makes them, runs cells on them, ends them with itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AGENTS_WITHIN_S = 1.5
 class Owner:
     """Owns one world: answers its clients, and hands it the messages of its ranks and agents.
 
-    Implements `policy.Policy`.
+    Implements `rank_ownership.RankOwnership`.
 
     Args:
         settings: Settings of the head.
@@ -48,7 +48,7 @@ class Owner:
 
     def __init__(self, settings: HeadSettings, parts: Parts) -> None:
         self._settings = settings
-        self._parts = parts
+        self._routes, self._mark_changed = parts.routes, parts.mark_changed
         agents = StackReader(self._ask_agents, AGENTS_WITHIN_S)
         self.stack_readers: tuple[StackReader, ...] = (StackReader(self._ask_ranks), agents)
         world = self.world = OwnedWorld(settings, parts, self._moved)
@@ -68,7 +68,9 @@ class Owner:
         leases = world.lifetime.leases
         lost = self._cell_requests.calls_lost
         self._engines = Engines(world.nodes.controller, parts.routes.to_ranks, world.membership, lost)
-        self._requests = WorldRequests(world, parts, world.cells, world.membership, leases, world.nodes)
+        self._requests = WorldRequests(
+            world, world.cells, world.membership, leases, world.nodes, parts.debugger
+        )
         remote = settings.remote
         self.listens = (
             ListenSettings(
@@ -148,7 +150,7 @@ class Owner:
 
     def _ask_ranks(self, order: links.ReadStacks) -> None:
         for rank in order.ranks:
-            self._parts.routes.to_rank(rank, order)
+            self._routes.to_rank(rank, order)
 
     def _ask_agents(self, order: links.ReadStacks) -> None:
         """Ask the agents: they can read the stack of a rank that holds the GIL, but not of a stopped one."""
@@ -169,7 +171,7 @@ class Owner:
 
     def _moved(self) -> None:
         self._engines.moved()
-        self._parts.mark_changed()
+        self._mark_changed()
 
     # ---- link
 
@@ -196,7 +198,5 @@ class Owner:
                 self._engines.received(message)
             case links.Registered() | links.Forked(links.CONTROLLER) | links.Exited(links.CONTROLLER):
                 self._engines.received(message)
-            case links.LoopFailed(node, failures):
-                self.world.agent_failed(node, failures)
             case _:
                 self._ranks.received(peer, message, frame)

@@ -1,14 +1,15 @@
-"""The head's policy: who owns the ranks, the head (`owner`) or a launcher that it observes (`observer`)."""
+"""Ownership of the ranks: the head's (`owner`), or that of a launcher that it observes (`observer`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.debug_broker import DebugBroker
+from dtrain_lab.head.internal_failures import InternalFailures
 from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.head.metrics.snapshot import Snapshot
@@ -25,7 +26,7 @@ from dtrain_lab.world import State
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a head that do not depend on the policy."""
+    """The parts of a head that do not depend on who owns the ranks."""
 
     link: str
     """URL of the head's link on its own node."""
@@ -36,13 +37,14 @@ class Parts:
     client_queues: ClientQueues
     debugger: DebugBroker
     mark_changed: Callable[[], None]
-    """Marks the world as changed, so that watchers hear of it with the next tick."""
+    """Marks the world as changed, so that watchers are notified with the next tick."""
     before_cell: Callable[[], None]
-    """Called before a cell begins, whose values would replace those of the cell before."""
+    """Called before a cell begins, while the values of the previous cell still exist."""
+    failures: InternalFailures = field(default_factory=InternalFailures)
 
 
 class StackReader(NamedTuple):
-    """Reads stacks of ranks. `within_s`: seconds that it may take; None: as long as whoever asks waits."""
+    """Reads stacks of ranks. `within_s`: seconds that it may take; None: as long as the request."""
 
     read: Callable[[links.ReadStacks], None]
     within_s: float | None = None
@@ -58,7 +60,7 @@ class RankOwnership(Protocol):
     idle_point_s: float | None
     """The same while nothing trains, for charts; None for no such points."""
     stack_readers: tuple[StackReader, ...]
-    """Who reads stacks; each but the first is asked for ranks that those before it could not read in time."""
+    """Readers of stacks; each after the first is asked for ranks that earlier ones could not read in time."""
     listens: ListenSettings | None
     """Where other nodes and users' machines find the head; None if only this node needs it."""
 
@@ -90,7 +92,7 @@ class RankOwnership(Protocol):
         """Called on each tick; `stuck`: the verdict on a hang, if there is one."""
 
     def record_point(self, point: Point) -> None:
-        """Keep a point of the history beyond the head's lifetime, where the policy does so."""
+        """Keep a point of the history beyond the head's lifetime, as an observer does."""
 
     def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Find the notebook and the cell of a stack frame.

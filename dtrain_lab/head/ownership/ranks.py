@@ -6,10 +6,13 @@ import logging
 
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.rank_output import RankOutput
+from dtrain_lab.head.debug_broker import DebugBroker
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.nodes.nodes import Nodes
 from dtrain_lab.head.ownership import messages
-from dtrain_lab.head.ownership.rank_ownership import Parts
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.plan import Plan
@@ -25,18 +28,29 @@ class Ranks:
 
     Args:
         identity: Id of the world.
-        parts: Shared parts of the head.
+        collector: Has the world's plan, and the metrics of its ranks.
+        snapshot: Has the world's name, and the phases of its start.
+        routes: Ways to send messages to ranks.
+        debugger: Is told which ranks are gone.
         membership: Receives the events that follow from ranks' messages.
         cells: Cells of the world.
         nodes: Nodes of the world.
     """
 
     def __init__(
-        self, identity: str, parts: Parts, membership: Membership, cells: Cells, nodes: Nodes
+        self,
+        identity: str,
+        collector: MetricsCollector,
+        snapshot: Snapshot,
+        routes: RankRoutes,
+        debugger: DebugBroker,
+        membership: Membership,
+        cells: Cells,
+        nodes: Nodes,
     ) -> None:
         self._id = identity
-        self._collector, self._snapshot, self._routes = parts.collector, parts.snapshot, parts.routes
-        self._debugger = parts.debugger
+        self._collector, self._snapshot, self._routes = collector, snapshot, routes
+        self._debugger = debugger
         self._membership = membership
         self._cells = cells
         self._nodes = nodes

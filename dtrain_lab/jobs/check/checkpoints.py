@@ -29,16 +29,16 @@ def never_loaded(parsed: Sequence[Parsed], files: Sequence[Parsed] = ()) -> list
         At most one note, at the first call.
     """
     every = [*parsed, *files]
-    if any(_reads_latest(one.tree) for one in every):
+    if any(_reads_latest(code.tree) for code in every):
         return []
-    if any(_names_folder(one.tree) for one in every) and any(_loads(one.tree) for one in every):
+    if any(_names_folder(code.tree) for code in every) and any(_loads(code.tree) for code in every):
         return []
     packages, functions = _imported(every)
-    for one in every:
-        for node in ast.walk(one.tree):
+    for code in every:
+        for node in ast.walk(code.tree):
             if isinstance(node, ast.Call) and _saves(node.func, packages, functions):
                 return [
-                    one.finding(
+                    code.finding(
                         "note",
                         NEVER_LOADED,
                         "This notebook saves checkpoints but never loads one: a resumed or retried job would "
@@ -67,8 +67,8 @@ def _imported(every: Sequence[Parsed]) -> tuple[set[str], set[str]]:
 
 
 def _nodes(every: Sequence[Parsed]) -> Iterator[ast.AST]:
-    for one in every:
-        yield from ast.walk(one.tree)
+    for code in every:
+        yield from ast.walk(code.tree)
 
 
 def _saves(called: ast.AST, packages: set[str], functions: set[str]) -> bool:

@@ -61,15 +61,15 @@ def check(
         modules: modules that the notebook imports, also through its files, with cell and line.
         files: files of its folder that it imports.
     """
-    found = [*_other(chosen, modules), *keras(parsed, chosen.variables, files)]
+    findings = [*_other(chosen, modules), *keras(parsed, chosen.variables, files)]
     if chosen.name == "tensorflow":
-        found += _strategies([*parsed, *(file.parsed for file in files)], chosen)
+        findings += _strategies([*parsed, *(file.parsed for file in files)], chosen)
     if chosen.accelerator == "npu":
-        found += _npus(chosen)
+        findings += _npus(chosen)
     if chosen.name != "torch":
         title = names.TITLES[chosen.name]
-        found.append(Finding("note", "framework_unseen", f"This job trains with {title}: {UNSEEN}"))
-    return found
+        findings.append(Finding("note", "framework_unseen", f"This job trains with {title}: {UNSEEN}"))
+    return findings
 
 
 class TensorFlowUse(Struct, frozen=True):
@@ -97,9 +97,9 @@ def tensorflow_use(parsed: Sequence[Parsed]) -> TensorFlowUse:
 def _evaluates(parsed: Sequence[Parsed]) -> bool:
     return any(
         isinstance(node, ast.Constant) and node.value == "evaluator"
-        for one in parsed
-        if "evaluator" in one.source
-        for node in ast.walk(one.tree)
+        for code in parsed
+        if "evaluator" in code.source
+        for node in ast.walk(code.tree)
     )
 
 
@@ -117,8 +117,12 @@ def keras(
         files: Files that the cells import, directly or not.
     """
     parsed = [*cells, *(file.parsed for file in files)]
-    made = [(one, node) for one, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]
-    if not made or variables.get(LEGACY, "").lower() in ("1", "true") or any(map(_chooses_keras_2, parsed)):
+    strategies = [(code, node) for code, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]
+    if (
+        not strategies
+        or variables.get(LEGACY, "").lower() in ("1", "true")
+        or any(map(_chooses_keras_2, parsed))
+    ):
         return []
     fits = keras_fit.calls(cells, files)
     if not fits:
@@ -126,14 +130,16 @@ def keras(
     certain = next((call for call in fits if call.certain), None)
     if certain is not None:
         message = f"Keras 3 can't {certain.what} a model under MultiWorkerMirroredStrategy."
-        return [one.finding("problem", "keras_strategy", message, FIX_FIT, node) for one, node in made]
+        return [
+            code.finding("problem", "keras_strategy", message, FIX_FIT, node) for code, node in strategies
+        ]
     message = f"If this {fits[0].what}s a Keras 3 model: that fails under MultiWorkerMirroredStrategy."
     return [fits[0].cell.finding("warning", "keras_strategy", message, FIX_FIT, fits[0].node)]
 
 
-def _chooses_keras_2(one: Parsed) -> bool:
+def _chooses_keras_2(code: Parsed) -> bool:
     """Whether a cell imports `tf_keras`, or sets the variable that makes tf.keras Keras 2."""
-    for node in ast.walk(one.tree):
+    for node in ast.walk(code.tree):
         if isinstance(node, ast.alias | ast.ImportFrom) and named(node).split(".")[0] == "tf_keras":
             return True
         if isinstance(node, ast.Constant) and node.value == LEGACY:
@@ -143,42 +149,42 @@ def _chooses_keras_2(one: Parsed) -> bool:
 
 def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]]:
     """Yield the strategies that a notebook creates, in order."""
-    for one in parsed:
-        if "Strategy" not in one.source:
+    for code in parsed:
+        if "Strategy" not in code.source:
             continue
-        calls = [node for node in ast.walk(one.tree) if isinstance(node, ast.Call)]
+        calls = [node for node in ast.walk(code.tree) if isinstance(node, ast.Call)]
         for node in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
             kind = tensorflow.STRATEGIES.get(last(node.func))
             if kind is not None:
-                yield one, node, kind
+                yield code, node, kind
 
 
 def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Finding]:
     """Find a notebook whose imports indicate a framework other than the job's."""
-    told = names.imported(modules)
-    if told is None or told[0] == chosen.name:
+    imported = names.imported(modules)
+    if imported is None or imported[0] == chosen.name:
         return []
     if chosen.asked is not None and any(module in modules for module in names.MODULES[chosen.asked]):
         return []  # it imports that of its job, too
-    framework, module = told
+    framework, module = imported
     severity: Severity
     if chosen.asked is not None:
         severity = "warning"
         fix = f"Name {framework} as its framework, if it trains with {names.TITLES[framework]}."
-        asked = f'its framework is "{chosen.asked}"'
+        reason = f'its framework is "{chosen.asked}"'
     else:
         severity = "problem" if chosen.ranks > 1 or chosen.no_torch else "note"
         fix = f'Submit it with --framework {framework}, or set framework = "{framework}" in the profile.'
-        asked = "no framework is named"
+        reason = "no framework is named"
         if chosen.ranks > 1:
-            asked = "its ranks would be started for PyTorch, and train apart"
+            reason = "its ranks would be started for PyTorch, and train apart"
         if chosen.no_torch:
-            asked = "no framework is named, and the environment has no torch"
+            reason = "no framework is named, and the environment has no torch"
     return [
         Finding(
             severity,
             "framework",
-            f"This notebook imports {module}; {asked}.",
+            f"This notebook imports {module}; {reason}.",
             fix,
             *modules[module],
             field="framework",
@@ -188,10 +194,10 @@ def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Findi
 
 
 def _strategies(parsed: Sequence[Parsed], chosen: Chosen) -> list[Finding]:
-    made = next(_made(parsed), None)
+    strategy = next(_made(parsed), None)
     if chosen.ranks == 1:
         return []
-    if made is None:
+    if strategy is None:
         return [
             Finding(
                 "warning",
@@ -201,12 +207,12 @@ def _strategies(parsed: Sequence[Parsed], chosen: Chosen) -> list[Finding]:
                 "Create a tf.distribute.MultiWorkerMirroredStrategy(), and build the model in its scope().",
             )
         ]
-    one, node, kind = made
+    code, node, kind = strategy
     if kind not in tensorflow.ALONE:
         return []
     name = last(node.func) if isinstance(node, ast.Call) else kind
     return [
-        one.finding(
+        code.finding(
             "problem",
             "one_process",
             f"{name} runs one process with all GPUs of its node: {chosen.ranks} ranks would train "

@@ -38,7 +38,7 @@ def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
         cells: the cells that run.
         files: files of the notebook's folder that it imports.
     """
-    nodes = [node for one in cells for node in ast.walk(one.tree)]
+    nodes = [node for code in cells for node in ast.walk(code.tree)]
     of_files = {file.name: list(ast.walk(file.tree)) for file in files}
     if not any(
         isinstance(node, ast.Name | ast.Attribute | ast.alias | ast.ImportFrom) and _is_keras(named(node))
@@ -46,38 +46,38 @@ def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
     ):
         return []
     given: Given = {}
-    known: dict[str, frozenset[str]] = {}
+    names_in: dict[str, frozenset[str]] = {}
     while True:  # files import one another
-        known = {f.name: _keras_names(of_files[f.name], given, f.package) for f in files}
-        found = {f.name: known[f.name] & _names_at_top(f.tree) for f in files}
-        if found == given:
+        names_in = {f.name: _keras_names(of_files[f.name], given, f.package) for f in files}
+        exported = {f.name: names_in[f.name] & _names_at_top(f.tree) for f in files}
+        if exported == given:
             break
-        given = found
-    scopes = [(one, _keras_names(nodes, given, "")) for one in cells]
-    scopes += [(file.parsed, known[file.name]) for file in files]
+        given = exported
+    scopes = [(code, _keras_names(nodes, given, "")) for code in cells]
+    scopes += [(file.parsed, names_in[file.name]) for file in files]
     return [
-        Fit(one, node, _is_keras_object(node.func.value, names))
-        for one, names in scopes
-        for node in ast.walk(one.tree)
+        Fit(code, node, _is_keras_object(node.func.value, names))
+        for code, names in scopes
+        for node in ast.walk(code.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FAILING
     ]
 
 
 def _names_at_top(tree: ast.Module) -> frozenset[str]:
     """Return what others can import from a file."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in at_once(tree):
         match node:
             case ast.ClassDef(name):
-                found.add(name)
+                names.add(name)
             case ast.Assign(targets):
-                found.update(filter(None, map(dotted, targets)))
+                names.update(filter(None, map(dotted, targets)))
             case ast.AnnAssign(target):
-                found.add(dotted(target))
+                names.add(dotted(target))
             case ast.Import(aliases) | ast.ImportFrom(_, aliases):
-                found.update(alias.asname or alias.name for alias in aliases)
-    found.update(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return frozenset(found)
+                names.update(alias.asname or alias.name for alias in aliases)
+    names.update(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(names)
 
 
 def _is_keras(name: str) -> bool:
@@ -92,15 +92,15 @@ def _keras_names(nodes: Sequence[ast.AST], given: Given, package: str) -> frozen
         given: such names of the notebook's files.
         package: the package to which relative imports are relative.
     """
-    known: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     while True:
-        found = known | {name for node in nodes for name in _names_given(node, known, given, package)}
-        if found == known:
-            return known
-        known = found
+        more = names | {name for node in nodes for name in _names_given(node, names, given, package)}
+        if more == names:
+            return names
+        names = more
 
 
-def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: str) -> Iterator[str]:
+def _names_given(node: ast.AST, keras_names: frozenset[str], given: Given, package: str) -> Iterator[str]:
     """Yield the names that a statement binds to Keras or its objects."""
     match node:
         case ast.Import(names):
@@ -117,29 +117,33 @@ def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: st
                 else:  # a module of a package
                     inner = given.get(f"{module}.{alias.name}".strip("."), ())
                     yield from (f"{alias.asname or alias.name}.{name}" for name in inner)
-        case ast.Assign(targets, value) if _is_keras_object(value, known):
+        case ast.Assign(targets, value) if _is_keras_object(value, keras_names):
             yield from filter(None, map(dotted, targets))
         case ast.AnnAssign(target, annotation, value):
-            if _is_keras_object(annotation, known) or (value is not None and _is_keras_object(value, known)):
+            if _is_keras_object(annotation, keras_names) or (
+                value is not None and _is_keras_object(value, keras_names)
+            ):
                 yield dotted(target)
-        case ast.NamedExpr(target, value) if _is_keras_object(value, known):
+        case ast.NamedExpr(target, value) if _is_keras_object(value, keras_names):
             yield target.id
-        case ast.arg(name, annotation) if annotation is not None and _is_keras_object(annotation, known):
+        case ast.arg(name, annotation) if annotation is not None and _is_keras_object(
+            annotation, keras_names
+        ):
             yield name
-        case ast.ClassDef(name, bases) if any(_is_keras_object(base, known) for base in bases):
+        case ast.ClassDef(name, bases) if any(_is_keras_object(base, keras_names) for base in bases):
             yield name
         case ast.FunctionDef(name):
             returned = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return)]
-            if any(value is not None and _is_keras_object(value, known) for value in returned):
+            if any(value is not None and _is_keras_object(value, keras_names) for value in returned):
                 yield name
 
 
-def _is_keras_object(value: ast.expr, known: frozenset[str]) -> bool:
+def _is_keras_object(value: ast.expr, names: frozenset[str]) -> bool:
     """Whether an expression refers to Keras or its objects, or calls them."""
     if isinstance(value, ast.Call):
-        return _is_keras_object(value.func, known)
+        return _is_keras_object(value.func, names)
     if isinstance(value, ast.IfExp):
-        return _is_keras_object(value.body, known) or _is_keras_object(value.orelse, known)
+        return _is_keras_object(value.body, names) or _is_keras_object(value.orelse, names)
     name = dotted(value)
     parts = name.split(".")
-    return _is_keras(name) or any(".".join(parts[:count]) in known for count in range(1, len(parts) + 1))
+    return _is_keras(name) or any(".".join(parts[:count]) in names for count in range(1, len(parts) + 1))

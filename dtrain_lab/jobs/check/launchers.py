@@ -36,21 +36,21 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
         ranks: number of the job's ranks.
         ranks_per_node: ranks per node; 0 if unknown.
     """
-    if not any(module in one.source for one in parsed for module in MODULES):
+    if not any(module in code.source for code in parsed for module in MODULES):
         return []
-    known = {name: value for one in parsed for name, value in _numbers(one.tree)}
-    found = []
-    for one in parsed:
-        for node in ast.walk(one.tree):
-            asked = _launch_argument(node, known) if isinstance(node, ast.Call) else None
+    numbers = {name: value for code in parsed for name, value in _numbers(code.tree)}
+    findings = []
+    for code in parsed:
+        for node in ast.walk(code.tree):
+            asked = _launch_argument(node, numbers) if isinstance(node, ast.Call) else None
             if asked is None:
                 continue
             name, argument, count = asked
             if count in (0, ranks, ranks_per_node):
                 continue
             starts = counted(count, "process", "processes")
-            found.append(
-                one.finding(
+            findings.append(
+                code.finding(
                     "problem",
                     "launcher_size",
                     f"{name} starts {starts}; the job has {rank_names.count(ranks)}, and "
@@ -59,11 +59,11 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                     node,
                 )
             )
-        for loop, count in _loops_of_ranks(one, parsed, known):
+        for loop, count in _loops_of_ranks(code, parsed, numbers):
             if count in (ranks, ranks_per_node):
                 continue
-            found.append(
-                one.finding(
+            findings.append(
+                code.finding(
                     "problem",
                     "launcher_size",
                     f"This starts {counted(count, 'process', 'processes')} with a process group; the job has "
@@ -72,14 +72,14 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                     loop,
                 )
             )
-    return found
+    return findings
 
 
 def _loops_of_ranks(
-    one: Parsed, parsed: Sequence[Parsed], known: dict[str, int]
+    code: Parsed, parsed: Sequence[Parsed], numbers: dict[str, int]
 ) -> Iterator[tuple[ast.AST, int]]:
     """Yield loops that start a process for a rank in each iteration, with their number of iterations."""
-    for node in ast.walk(one.tree):
+    for node in ast.walk(code.tree):
         if isinstance(node, ast.For):
             inside: Sequence[ast.AST] = node.body
             over = node.iter
@@ -89,7 +89,7 @@ def _loops_of_ranks(
             continue
         if not isinstance(over, ast.Call) or last(over.func) != "range" or len(over.args) != 1:
             continue
-        count = _integer(over.args[0], known)
+        count = _integer(over.args[0], numbers)
         calls = [call for part in inside for call in _in_each_pass(part) if isinstance(call, ast.Call)]
         if any(last(call.func) == "join" and not call.args for call in calls):
             continue  # one process after the other
@@ -115,11 +115,11 @@ def _in_each_pass(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_rank(target: ast.expr, parsed: Sequence[Parsed]) -> bool:
     """Whether a process's function creates a process group, itself or through functions of the notebook."""
-    defined = [part for one in parsed for part in one.tree.body if isinstance(part, DEFINES)]
+    defined = [part for code in parsed for part in code.tree.body if isinstance(part, DEFINES)]
     return makes_group([Code(ast.Module([*defined, ast.Expr(target)], []), as_main=True)])
 
 
-def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, int] | None:
+def _launch_argument(call: ast.Call, numbers: dict[str, int]) -> tuple[str, str, int] | None:
     """Return a launcher's name, its argument and the value; None for other calls and unknown values."""
     name = last(call.func)
     if name not in NUMBERS:
@@ -133,15 +133,15 @@ def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, i
             return None
     if value is None:
         return name, argument, usual
-    count = _integer(value, known)
+    count = _integer(value, numbers)
     return None if count is None else (name, argument, count)
 
 
-def _integer(value: ast.expr, known: dict[str, int]) -> int | None:
+def _integer(value: ast.expr, numbers: dict[str, int]) -> int | None:
     """Return the value of an integer literal, or of a name that is known; None for other expressions."""
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return value.value
-    return known.get(value.id) if isinstance(value, ast.Name) else None
+    return numbers.get(value.id) if isinstance(value, ast.Name) else None
 
 
 def _numbers(tree: ast.Module) -> list[tuple[str, int]]:

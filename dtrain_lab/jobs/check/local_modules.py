@@ -65,27 +65,27 @@ def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
     read = cache(read)
     folders = ("", *search(parsed).folders)
     while True:  # files add folders, too
-        found = _imported_modules(parsed, folders, read)
-        more = ("", *search([*parsed, *(file.parsed for file in found)]).folders)
+        imported_files = _imported_modules(parsed, folders, read)
+        more = ("", *search([*parsed, *(file.parsed for file in imported_files)]).folders)
         if more == folders:
-            return found
+            return imported_files
         folders = more
 
 
 def _imported_modules(parsed: Sequence[Parsed], folders: Sequence[str], read: Read) -> tuple[Module, ...]:
-    found: dict[str, Module] = {}
-    waiting = [(_asked(one.tree), "", one.name, 0) for one in parsed]
+    by_path: dict[str, Module] = {}
+    waiting = [(_asked(code.tree), "", code.name, 0) for code in parsed]
     while waiting:
         asked, package, cell, line = waiting.pop(0)
         for path, name, at in _wanted(asked, package, folders, read):
-            if path in found or len(found) >= MOST_FILES or not _is_inside(path):
+            if path in by_path or len(by_path) >= MOST_FILES or not _is_inside(path):
                 continue
             source = read(path)
             if source is None or not _parses(source):
                 continue
-            found[path] = Module(path, name, source, cell, line or at)
-            waiting.append((_facts(source).asked, found[path].package, cell, line or at))
-    return tuple(found.values())
+            by_path[path] = Module(path, name, source, cell, line or at)
+            waiting.append((_facts(source).asked, by_path[path].package, cell, line or at))
+    return tuple(by_path.values())
 
 
 def torch_text(
@@ -104,12 +104,14 @@ def torch_text(
     Returns:
         The text, which may be empty; None for a notebook that doesn't train with torch.
     """
-    anywhere = {name for one in parsed for name in _tops(ast.walk(one.tree))}
+    anywhere = {name for code in parsed for name in _tops(ast.walk(code.tree))}
     anywhere = anywhere.union(*(_facts(file.source).anywhere for file in files))
-    own = {file.name.split(".")[0] for file in files}
-    told = names.imported(imported)
-    known = sys.stdlib_module_names | PLAIN | own | {m for of in names.MODULES.values() for m in of}
-    unknown = told is None and any(name not in known for name in imported)
+    own_modules = {file.name.split(".")[0] for file in files}
+    framework = names.imported(imported)
+    without_torch = (
+        sys.stdlib_module_names | PLAIN | own_modules | {m for of in names.MODULES.values() for m in of}
+    )
+    unknown = framework is None and any(name not in without_torch for name in imported)
     if not (anywhere & TORCH or unknown):
         return None
     return "\n".join(file.source for file in files)
@@ -125,11 +127,11 @@ def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> d
     Returns:
         Module → cell and line of the import that leads to it.
     """
-    found = dict(cells)
+    places = dict(cells)
     for file in files:
         for name in _facts(file.source).at_once:
-            found.setdefault(name, (file.cell, file.line))
-    return found
+            places.setdefault(name, (file.cell, file.line))
+    return places
 
 
 def at_once(tree: ast.AST, *, surely: bool = False) -> Iterator[ast.AST]:
@@ -154,8 +156,8 @@ def _is_conditional(node: ast.AST) -> bool:
         case ast.If(ast.Constant(value)):
             return not value
         case ast.If(test):  # `if rank == 0:` holds on some rank
-            asked = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
-            return not asked <= {"rank", "local_rank", "__name__"}
+            tested = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
+            return not tested <= {"rank", "local_rank", "__name__"}
         case ast.IfExp() | ast.While() | ast.Match():
             return True
         case ast.With(items):
@@ -219,28 +221,28 @@ class _Facts(Struct, frozen=True):
 @lru_cache(maxsize=512)
 def _facts(source: str) -> _Facts:
     tree = _tree(source)
-    asked = _asked(tree)
-    anywhere = {ask.module.split(".")[0] for ask in asked if ask.module and not ask.level}
-    return _Facts(asked, frozenset(anywhere), tuple(dict.fromkeys(_tops(at_once(tree)))))
+    asks = _asked(tree)
+    anywhere = {ask.module.split(".")[0] for ask in asks if ask.module and not ask.level}
+    return _Facts(asks, frozenset(anywhere), tuple(dict.fromkeys(_tops(at_once(tree)))))
 
 
 def _asked(tree: ast.AST) -> tuple[_Ask, ...]:
-    found = []
+    asks = []
     for node in ast.walk(tree):
         match node:
             case ast.Import(aliases):
-                found += [_Ask(node.lineno, alias.name) for alias in aliases]
+                asks += [_Ask(node.lineno, alias.name) for alias in aliases]
             case ast.ImportFrom(module, aliases, level):
                 names_ = tuple(alias.name for alias in aliases)
-                found.append(_Ask(node.lineno, module, level or 0, names_))
+                asks.append(_Ask(node.lineno, module, level or 0, names_))
             case ast.Call(func=func, args=[ast.Constant(str(module))]) if is_import(func):
-                found.append(_Ask(node.lineno, module))
+                asks.append(_Ask(node.lineno, module))
             case ast.Call(func=ast.Name("_run_file"), args=[ast.Constant(str(path)), *_]):
-                found.append(_Ask(node.lineno, path=posixpath.normpath(path)))
+                asks.append(_Ask(node.lineno, path=posixpath.normpath(path)))
             case ast.Call(func=ast.Name("exec"), args=[code, *_]):
                 paths = [path for inner in ast.walk(code) if (path := _opened(inner))]
-                found += [_Ask(node.lineno, path=posixpath.normpath(path)) for path in paths]
-    return tuple(found)
+                asks += [_Ask(node.lineno, path=posixpath.normpath(path)) for path in paths]
+    return tuple(asks)
 
 
 def _opened(node: ast.AST) -> str:

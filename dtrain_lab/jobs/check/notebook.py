@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -75,12 +75,16 @@ def check(cells: Sequence[Cell], around: CheckContext) -> tuple[Finding, ...]:
         *launchers.sizes(parsed, around.ranks, around.ranks_per_node),
     ]
     given = {name: (value,) for name, value in around.parameters.items()}
-    found = [
+    findings = [
         *_ranks(cells, around.ranks),
         *parameter_values.mismatches(parameter_values.usual(cells), given, "parameters"),
         *parameters.unknown(cells, around.parameters, "parameters"),
         *undefined_names.undefined(
-            parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"
+            parsed,
+            around.kernel,
+            around.parameters,
+            torch=around.framework.name == "torch",
+            unparsed=_unparsed(cells),
         ),
         *_missing(parsed, around),
         *portability.files(parsed, around.files, shared=around.shared, absent=around.absent),
@@ -89,19 +93,42 @@ def check(cells: Sequence[Cell], around: CheckContext) -> tuple[Finding, ...]:
         *(of_torch if around.framework.name == "torch" else []),
         *frameworks.check(parsed, around.framework, imported(imports(cells), around.modules), around.modules),
     ]
+    return in_order(cells, findings)
+
+
+def in_order(cells: Sequence[Cell], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings with problems first, then warnings, then notes, each in the notebook's order.
+
+    Args:
+        cells: cells of the notebook.
+        findings: findings of its check and of its conversion.
+    """
     places = {cell.name: index for index, cell in enumerate(cells)}
-    return tuple(sorted(found, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0)))
+    return tuple(
+        sorted(findings, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0))
+    )
+
+
+def _unparsed(cells: Sequence[Cell]) -> list[tuple[int, Cell]]:
+    """Return the cells that run and can't be parsed, each with the number of parsed ones before it."""
+    unparsed, before = [], 0
+    for cell in cells:
+        if cell.runs and parse(cell) is None:
+            unparsed.append((before, cell))
+        elif cell.runs:
+            before += 1
+    return unparsed
 
 
 def _ranks(cells: Sequence[Cell], size: int) -> list[Finding]:
     """Find cells for ranks that the job doesn't have; the conversion reports those that are no rank set."""
-    found = [ranks_missing(cell, size) for cell in cells if cell.runs]
-    return [one for one in found if one is not None]
+    findings = [ranks_missing(cell, size) for cell in cells if cell.runs]
+    return [finding for finding in findings if finding is not None]
 
 
 def running(cells: Sequence[Cell]) -> list[Parsed]:
     """Parse the cells that run, those that are Python."""
-    return [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    return [code for cell in cells if cell.runs and (code := parse(cell)) is not None]
 
 
 def imports(cells: Sequence[Cell], *, surely: bool = False) -> dict[str, tuple[str, int]]:
@@ -117,15 +144,15 @@ def imports(cells: Sequence[Cell], *, surely: bool = False) -> dict[str, tuple[s
     Returns:
         Module → cell and line of its first import.
     """
-    found: dict[str, tuple[str, int]] = {}
+    places: dict[str, tuple[str, int]] = {}
     parsed = running(cells)
-    own = {name for one in parsed for name in _written(one.tree)}
-    for one in parsed:
-        for node in at_once(one.tree, surely=surely):
+    written = {name for code in parsed for name in _written(code.tree)}
+    for code in parsed:
+        for node in at_once(code.tree, surely=surely):
             for module in (name.split(".")[0] for name in imported_by(node)):
-                if module not in own:
-                    found.setdefault(module, (one.name, node.lineno))  # type: ignore[attr-defined]
-    return found
+                if module not in written:
+                    places.setdefault(module, (code.name, node.lineno))  # type: ignore[attr-defined]
+    return places
 
 
 def _written(tree: ast.AST) -> Iterator[str]:
@@ -140,10 +167,10 @@ def _missing(parsed: Sequence[Parsed], around: CheckContext) -> list[Finding]:
     """Find imports of modules that are neither in the environment nor, as far as can be read, a file."""
     if not around.missing:
         return []
-    own = [one.cell for one in parsed if one.cell is not None]
-    wanted, sure = imports(own), imports(own, surely=True)
+    cells = [code.cell for code in parsed if code.cell is not None]
+    wanted, sure = imports(cells), imports(cells, surely=True)
     unread = search([*parsed, *(file.parsed for file in around.modules)]).unread
-    found = []
+    findings = []
     for module in sorted(around.missing & wanted.keys()):
         message = f"The job's environment has no {module}."
         fix = f"install it in the job's environment: pip install {module}"
@@ -159,5 +186,5 @@ def _missing(parsed: Sequence[Parsed], around: CheckContext) -> list[Finding]:
         else:
             fix = fix[0].upper() + fix[1:]
         severity: Severity = "warning" if unread or module not in sure else "problem"
-        found.append(Finding(severity, "module_missing", message, fix, *sure.get(module, wanted[module])))
-    return found
+        findings.append(Finding(severity, "module_missing", message, fix, *sure.get(module, wanted[module])))
+    return findings

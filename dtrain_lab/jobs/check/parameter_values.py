@@ -46,16 +46,16 @@ def usual(cells: Sequence[Cell]) -> dict[str, Any]:
     """
     cell = tagged(cells)
     parsed = parse(cell) if cell is not None else None
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for node in parsed.tree.body if parsed is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             targets = [node.target]
         for target in targets:
             if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
-                found[target.id] = _literal(node.value)
+                defaults[target.id] = _literal(node.value)
     kinds = (bool, int, float, str, *COLLECTIONS)
-    return {name: value for name, value in found.items() if isinstance(value, kinds)}
+    return {name: value for name, value in defaults.items() if isinstance(value, kinds)}
 
 
 def whole(cells: Sequence[Cell], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def whole(cells: Sequence[Cell], given: Mapping[str, Any]) -> dict[str, Any]:
         The values; those that differ only in type are replaced. `range(1000.0)` is an error in Python.
     """
     notebook = usual(cells)
-    made = dict(given)
+    converted = dict(given)
     for name, value in given.items():
         has = notebook.get(unicodedata.normalize("NFKC", name))  # as Python reads names
         if _is_integer(has) and isinstance(value, float) and value.is_integer() and abs(value) <= MOST_WHOLE:
-            made[name] = int(value)
-    return made
+            converted[name] = int(value)
+    return converted
 
 
 def mismatches(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
@@ -89,7 +89,7 @@ def mismatches(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], 
         What `strings`, `fractions` and `other_types` find.
     """
     kinds = (strings, fractions, other_types)
-    return [one for find in kinds for one in find(notebook, given, field)]
+    return [finding for find in kinds for finding in find(notebook, given, field)]
 
 
 def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
@@ -104,7 +104,7 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
         At most one finding per parameter. A string for a number is a problem, and so is one that looks like
         a boolean or a list; others are a warning: a notebook with `weights = False` may accept a string.
     """
-    found = []
+    findings = []
     for name, values in given.items():
         has = notebook.get(name)
         texts = [value for value in values if isinstance(value, str)]
@@ -112,14 +112,14 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
             continue
         wrong = next((text for text in texts if _is_wrong(text, has)), None)
         text = texts[0] if wrong is None else wrong
-        said = f'{name} is set to the string "{text}"; the notebook has {has!r}.'
+        message = f'{name} is set to the string "{text}"; the notebook has {has!r}.'
         if wrong is not None:
             fix = _instead(text, has)
-            found.append(Finding("problem", "bad_value", said, fix, field=field, parameter=name))
+            findings.append(Finding("problem", "bad_value", message, fix, field=field, parameter=name))
         else:
             fix = f"The notebook will receive the string. Correct it if {kind_of(has)} was meant."
-            found.append(Finding("warning", "string_value", said, fix, field=field, parameter=name))
-    return found
+            findings.append(Finding("warning", "string_value", message, fix, field=field, parameter=name))
+    return findings
 
 
 def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
@@ -135,7 +135,7 @@ def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], f
     Returns:
         At most one warning per parameter.
     """
-    found = []
+    findings = []
     for name, values in given.items():
         has = notebook.get(name)
         if not _is_integer(has):
@@ -143,10 +143,10 @@ def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], f
         parts = [v for v in values if isinstance(v, float) and not v.is_integer() and math.isfinite(v)]
         odd = next((value for value in parts if has not in (0, 1) or abs(value) > 1), None)
         if odd is not None:
-            said = f"{name} is set to {odd}; the notebook has the whole number {has}."
+            message = f"{name} is set to {odd}; the notebook has the whole number {has}."
             fix = "Correct it if a whole number was meant, as for epochs or layers."
-            found.append(Finding("warning", "fractions", said, fix, field=field, parameter=name))
-    return found
+            findings.append(Finding("warning", "fractions", message, fix, field=field, parameter=name))
+    return findings
 
 
 def other_types(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
@@ -162,29 +162,29 @@ def other_types(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]],
     Returns:
         At most one warning per parameter: what the notebook does with such a value, only it knows.
     """
-    found = []
+    findings = []
     for name, values in given.items():
         has = notebook.get(name)
         others = [v for v in values if not isinstance(v, str) and kind_of(v) != kind_of(has)]
         if has is None or not (odd := [v for v in others if not (_is_truth(v) and _is_truth(has))]):
             continue
         value = odd[0]
-        said = f"{name} is set to {value!r}; the notebook has {shown(has)}."
+        message = f"{name} is set to {value!r}; the notebook has {shown(has)}."
         quotes = isinstance(has, str) and isinstance(value, int | float) and not isinstance(value, bool)
         fix = f'Write "{value!r}", in quotes,' if quotes else "Correct it"
         fix = f"{fix} if {kind_of(has)} was meant."
-        found.append(Finding("warning", "other_type", said, fix, field=field, parameter=name))
-    return found
+        findings.append(Finding("warning", "other_type", message, fix, field=field, parameter=name))
+    return findings
 
 
 def kind_of(value: Any) -> str:
-    """Return the type of a value as messages have it: "a number", "true or false".
+    """Return the type of a value as messages have it: "a number", "True or False".
 
     Args:
         value: value of a parameter, in the notebook or given.
     """
     if isinstance(value, bool):
-        return "true or false"
+        return "True or False"
     if isinstance(value, int | float):
         return "a number"
     if isinstance(value, str):

@@ -33,44 +33,44 @@ def unknown(cells: Sequence[Cell], given: Iterable[str], field: str) -> list[Fin
         not seen. A job and the fixed values of a sweep run nevertheless; a sweep can't vary such a name.
     """
     running = [parse(cell) for cell in cells if cell.runs]
-    parsed = [one for one in running if one is not None]
+    parsed = [code for code in running if code is not None]
     if len(parsed) < len(running):  # it may assign or read anything
         return []
     cell = tagged(cells)
     first = parse(cell) if cell is not None else None
-    known = _stored(first.tree) if first is not None else set()
-    read = {name for one in parsed for name in _read(one.tree)}
+    defined = _stored(first.tree) if first is not None else set()
+    read = {name for code in parsed for name in _read(code.tree)}
     after = parsed[parsed.index(first) + 1 :] if first is not None else parsed
-    found = []
+    findings = []
     for name in given:
-        if name in known:
+        if name in defined:
             continue
-        over = next((one for one in after if _overwrites(one.tree, name)), None)
+        over = next((code for code in after if _overwrites(code.tree, name)), None)
         if name in read and over is None:
             continue
-        said = f"The notebook has no parameter {name}, and none of its cells reads that name."
-        fix = _fix(name, sorted(known))
+        message = f"The notebook has no parameter {name}, and none of its cells reads that name."
+        fix = _fix(name, sorted(defined))
         if over is not None:
-            said, other = _overwritten(name, over, cell)
+            message, other = _overwritten(name, over, cell)
             fix = fix if fix.startswith("Did you mean") else other
-        found.append(Finding("warning", "no_such_parameter", said, fix, field=field, parameter=name))
-    return found
+        findings.append(Finding("warning", "no_such_parameter", message, fix, field=field, parameter=name))
+    return findings
 
 
-def _fix(name: str, known: Sequence[str]) -> str:
-    if meant := suggestions.did_you_mean(name, known):
+def _fix(name: str, defined: Sequence[str]) -> str:
+    if meant := suggestions.did_you_mean(name, defined):
         return meant
-    if known:
-        return f"It has {', '.join(known)}."
+    if defined:
+        return f"It has {', '.join(defined)}."
     return f'Add the tag "{PARAMETERS}" to the cell that assigns them (property inspector, Cell Tags).'
 
 
 def _overwritten(name: str, over: Parsed, cell: Cell | None) -> tuple[str, str]:
     """Return message and remedy for a parameter that a cell assigns after its value was set."""
-    said = f"Cell {over.name} assigns {name}, which overwrites the given value."
+    message = f"Cell {over.name} assigns {name}, which overwrites the given value."
     if cell is None:
-        return said, f'Add the tag "{PARAMETERS}" to that cell (property inspector, Cell Tags).'
-    return said, f'Assign {name} in cell {cell.name}, which is tagged "{PARAMETERS}".'
+        return message, f'Add the tag "{PARAMETERS}" to that cell (property inspector, Cell Tags).'
+    return message, f'Assign {name} in cell {cell.name}, which is tagged "{PARAMETERS}".'
 
 
 def _stored(tree: ast.AST) -> set[str]:
@@ -80,9 +80,9 @@ def _stored(tree: ast.AST) -> set[str]:
 
 def _read(tree: ast.AST) -> Iterator[str]:
     """Yield the names that code reads, in shell lines, too; not those that a function has of its own."""
-    own = _own(tree)
+    local = _own(tree)
     for node in ast.iter_child_nodes(tree):
-        yield from (name for name in _read(node) if name not in own)
+        yield from (name for name in _read(node) if name not in local)
     if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Load):
         yield tree.id
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "_expanded":

@@ -52,7 +52,8 @@ class Parsed(Struct, frozen=True):
 def parse(cell: Cell) -> Parsed | None:
     """Parse a cell; None if it isn't valid Python, which the conversion reports.
 
-    Several checks ask for the same cells, and again while somebody types. Nobody may change a tree.
+    Cached, because several checks parse the same cells, again at each pause in typing. Callers must not
+    change the tree.
     """
     source = convert_cell(cell).source
     try:

@@ -39,32 +39,32 @@ def files(
         shared: whether the nodes can read the notebook's own folder.
         absent: paths of `read_only` that do not exist on this machine.
     """
-    found: list[Finding] = [
-        one.finding(
+    findings: list[Finding] = [
+        code.finding(
             "warning",
             "file_missing",
             f"{path} does not exist.",
             "Correct the path, or make the file before the job starts.",
             node,
         )
-        for one in parsed
-        for node, path in _paths(one, writing=False)
+        for code in parsed
+        for node, path in _paths(code, writing=False)
         if shared and path in absent
     ]
-    written = {path for one in parsed for _, path in _paths(one, writing=True)}
-    for one in parsed:
-        for node, path in _paths(one, writing=False):
-            finding = _judge(one, node, path, packed, written, shared=shared)
+    written = {path for code in parsed for _, path in _paths(code, writing=True)}
+    for code in parsed:
+        for node, path in _paths(code, writing=False):
+            finding = _judge(code, node, path, packed, written, shared=shared)
             if finding is not None:
-                found.append(finding)
-    told = {(id(one), path) for one in parsed for _, path in _paths(one, writing=False)}
-    for one in parsed:
-        for node, path in _addresses(one.tree):
-            finding = _judge(one, node, path, packed, written, shared=shared)
-            if finding is not None and (id(one), path) not in told:
-                told.add((id(one), path))
-                found.append(finding)
-    return found
+                findings.append(finding)
+    reported = {(id(code), path) for code in parsed for _, path in _paths(code, writing=False)}
+    for code in parsed:
+        for node, path in _addresses(code.tree):
+            finding = _judge(code, node, path, packed, written, shared=shared)
+            if finding is not None and (id(code), path) not in reported:
+                reported.add((id(code), path))
+                findings.append(finding)
+    return findings
 
 
 def read_only(parsed: Sequence[Parsed]) -> set[str]:
@@ -75,14 +75,14 @@ def read_only(parsed: Sequence[Parsed]) -> set[str]:
     """
     paths = {
         path
-        for one in parsed
-        for _, path in _paths(one, writing=False)
+        for code in parsed
+        for _, path in _paths(code, writing=False)
         if posixpath.splitext(path)[1] and not (STORE.match(path) or "://" in path or path.startswith("~"))
     }
     texts = [
         node.value
-        for one in parsed
-        for node in ast.walk(one.tree)
+        for code in parsed
+        for node in ast.walk(code.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     return {path for path in paths if sum(posixpath.basename(path) in text for text in texts) == 1}
@@ -103,10 +103,10 @@ def _addresses(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _judge(
-    one: Parsed, node: ast.AST, path: str, packed: Collection[str], written: Collection[str], *, shared: bool
+    code: Parsed, node: ast.AST, path: str, packed: Collection[str], written: Collection[str], *, shared: bool
 ) -> Finding | None:
     if STORE.match(path):
-        return one.finding(
+        return code.finding(
             "note",
             "object_store",
             f"{path.split('://')[0]}:// needs credentials on the nodes; yours are not passed to the job.",
@@ -116,7 +116,7 @@ def _judge(
     if HOME.match(path):
         if shared:
             return None
-        return one.finding(
+        return code.finding(
             "warning",
             "home_path",
             f"{path} is in a home folder, which the nodes may not have.",
@@ -129,7 +129,7 @@ def _judge(
     there = plain in packed or plain in written or any(p.startswith(plain + "/") for p in packed)
     if there:
         return None
-    return one.finding(
+    return code.finding(
         "warning",
         "file_left_behind",
         f"{path} is not copied with the job.",
@@ -138,8 +138,8 @@ def _judge(
     )
 
 
-def _paths(one: Parsed, *, writing: bool) -> Iterator[tuple[ast.AST, str]]:
-    for node in ast.walk(one.tree):
+def _paths(code: Parsed, *, writing: bool) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(code.tree):
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = last(node.func)
@@ -163,14 +163,14 @@ def _text(node: ast.AST) -> str:
 
 def habits(parsed: Sequence[Parsed]) -> list[Finding]:
     """Find code that needs one machine and a person at its keyboard."""
-    return [finding for one in parsed for node in ast.walk(one.tree) if (finding := _habit(one, node))]
+    return [finding for code in parsed for node in ast.walk(code.tree) if (finding := _habit(code, node))]
 
 
-def _habit(one: Parsed, node: ast.AST) -> Finding | None:
+def _habit(code: Parsed, node: ast.AST) -> Finding | None:
     if isinstance(node, ast.Call):
         name = dotted(node.func)
         if name in ("input", "getpass", "getpass.getpass"):
-            return one.finding(
+            return code.finding(
                 "problem",
                 "input",
                 f"{name}() waits for keyboard input, which a job doesn't have.",
@@ -180,7 +180,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             text = _text(argument)
             if re.fullmatch(r"cuda:\d+", text):
-                return one.finding(
+                return code.finding(
                     "warning",
                     "fixed_device",
                     f'"{text}" is one GPU; each rank has its own.',
@@ -188,14 +188,14 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
                     argument,
                 )
         if name.endswith("cuda") and node.args and isinstance(node.args[0], ast.Constant):
-            return one.finding(
+            return code.finding(
                 "warning", "fixed_device", "This is one GPU; each rank has its own.", "Use .to(device).", node
             )
         for keyword in node.keywords:
             if keyword.arg in ("world_size", "nprocs", "num_replicas") and isinstance(
                 keyword.value, ast.Constant
             ):
-                return one.finding(
+                return code.finding(
                     "warning",
                     "fixed_size",
                     f"{keyword.arg}={ast.unparse(keyword.value)} is hard-coded; the job sets its ranks.",
@@ -205,7 +205,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.Call):
         names = [t.id for t in node.targets if isinstance(t, ast.Name)]
         if "world_size" in names and isinstance(node.value, ast.Constant):
-            return one.finding(
+            return code.finding(
                 "warning",
                 "fixed_size",
                 f"world_size = {ast.unparse(node.value)} is hard-coded; the job sets its ranks.",
@@ -214,7 +214,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
             )
         counted = isinstance(node.value, ast.Call) and dotted(node.value.func).endswith("cuda.device_count")
         if counted and names:
-            return one.finding(
+            return code.finding(
                 "warning",
                 "device_count",
                 "torch.cuda.device_count() counts one node's GPUs, not the ranks of the job.",

@@ -36,11 +36,11 @@ def search(parsed: Sequence[Parsed]) -> Search:
     Args:
         parsed: the cells that run, and files that they import.
     """
-    if not any(word in one.source for one in parsed for word in ("path", "chdir", "addsitedir", "modules")):
+    if not any(word in code.source for code in parsed for word in ("path", "chdir", "addsitedir", "modules")):
         return Search()
     reader = _Reader()
-    for one in parsed:
-        reader.read(one)
+    for code in parsed:
+        reader.read(code)
     return Search(tuple(dict.fromkeys(reader.folders)), reader.unread)
 
 
@@ -58,10 +58,10 @@ class _Reader:
         self._path = {"sys.path"}
         """Names that refer to `sys.path`."""
 
-    def read(self, one: Parsed) -> None:
-        if one.cell is None:
-            self._names = {**self._names, "__file__": posixpath.join(ROOT, one.file)}
-        nodes = [node for node in ast.walk(one.tree) if isinstance(node, ast.stmt | ast.Call)]
+    def read(self, code: Parsed) -> None:
+        if code.cell is None:
+            self._names = {**self._names, "__file__": posixpath.join(ROOT, code.file)}
+        nodes = [node for node in ast.walk(code.tree) if isinstance(node, ast.stmt | ast.Call)]
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             self._follow(node)
 
@@ -94,7 +94,7 @@ class _Reader:
             if name in ("append", "insert"):
                 self._add(args[-1:])
             else:
-                self._add(part for one in args for part in self._parts(one))
+                self._add(part for argument in args for part in self._parts(argument))
 
     def _is_path(self, node: ast.expr) -> bool:
         return dotted(node.value if isinstance(node, ast.Subscript) else node) in self._path
@@ -169,6 +169,6 @@ class _Reader:
 
 def _together(parts: Iterable[str | None], joined: Callable[[list[str]], str]) -> str | None:
     """Join parts; None if one of them can't be read."""
-    found = list(parts)
-    known = [part for part in found if part is not None]
-    return joined(known) if len(known) == len(found) else None
+    parts_or_none = list(parts)
+    literal = [part for part in parts_or_none if part is not None]
+    return joined(literal) if len(literal) == len(parts_or_none) else None

@@ -37,20 +37,20 @@ def apart(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
     if ranks < 2:
         return []
     trains: tuple[Parsed, ast.AST] | None = None
-    for one in parsed:
-        for node in ast.walk(one.tree):
+    for code in parsed:
+        for node in ast.walk(code.tree):
             if isinstance(node, ast.Name | ast.Attribute | ast.alias):
                 name = node.name.rpartition(".")[2] if isinstance(node, ast.alias) else last(node)
                 if name in TOGETHER:
                     return []
             if isinstance(node, ast.Call) and last(node.func) == "backward" and trains is None:
-                trains = one, node
+                trains = code, node
     if trains is None:
         return []
-    one, node = trains
-    of_one = any(data_parallel.call(one) is not None for one in parsed)
+    code, node = trains
+    of_one = any(data_parallel.call(code) is not None for code in parsed)
     return [
-        one.finding(
+        code.finding(
             "warning",
             "separate_models",
             f"No DDP, FSDP or collective: {ranks} ranks would train {ranks} separate models.",
@@ -67,28 +67,28 @@ def _diff(parsed: Sequence[Parsed]) -> str:
 
     It is "" if no model is found.
     """
-    wraps = next(((one, call) for one in parsed if (call := data_parallel.call(one)) is not None), None)
+    wraps = next(((code, call) for code in parsed if (call := data_parallel.call(code)) is not None), None)
     model = _model(parsed) if wraps is None else None
     if model is None and wraps is None:
         return ""
     parts: list[str] = []
-    for one in parsed:
-        before = one.source.split("\n")
+    for code in parsed:
+        before = code.source.split("\n")
         after = list(before)
-        for node in sorted(ast.walk(one.tree), key=lambda n: -getattr(n, "lineno", 0)):
+        for node in sorted(ast.walk(code.tree), key=lambda n: -getattr(n, "lineno", 0)):
             if isinstance(node, ast.Call) and last(node.func) == "DataLoader":
                 _sample(after, node)
-        if wraps is not None and wraps[0] is one:
-            after = data_parallel.replaced(one, after, wraps[1])
-        elif model is not None and model[0] is one:
+        if wraps is not None and wraps[0] is code:
+            after = data_parallel.replaced(code, after, wraps[1])
+        elif model is not None and model[0] is code:
             name = model[1]
-            at = _end_of_model(one, name)
+            at = _end_of_model(code, name)
             after[at:at] = [
                 data_parallel.IMPORT,
                 f"{name} = DistributedDataParallel({name}.to(device))",
             ]
         if after != before:
-            label = f"cell {one.name}"
+            label = f"cell {code.name}"
             parts += difflib.unified_diff(before, after, label, label, lineterm="", n=2)
     return "\n".join(parts)
 
@@ -96,25 +96,25 @@ def _diff(parsed: Sequence[Parsed]) -> str:
 def _model(parsed: Sequence[Parsed]) -> tuple[Parsed, str] | None:
     """Find the model whose parameters an optimizer gets, and the first cell that assigns it."""
     wanted = None
-    for one in parsed:
-        for node in ast.walk(one.tree):
+    for code in parsed:
+        for node in ast.walk(code.tree):
             if (
                 isinstance(node, ast.Call)
                 and last(node.func) == "parameters"
                 and isinstance(node.func, ast.Attribute)
             ):
                 wanted = wanted or (node.func.value.id if isinstance(node.func.value, ast.Name) else None)
-    for one in parsed:
-        if wanted is not None and _end_of_model(one, wanted):
-            return one, wanted
+    for code in parsed:
+        if wanted is not None and _end_of_model(code, wanted):
+            return code, wanted
     return None
 
 
-def _end_of_model(one: Parsed, name: str) -> int:
+def _end_of_model(code: Parsed, name: str) -> int:
     return max(
         (
             s.end_lineno or s.lineno
-            for s in one.tree.body
+            for s in code.tree.body
             if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets)
         ),
         default=0,
@@ -136,18 +136,18 @@ def _sample(lines: list[str], node: ast.Call) -> None:
 
 
 def samplers(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
-    """Find wrong use of a DistributedSampler: never told the epoch, or the same shard on each rank.
+    """Find wrong use of a DistributedSampler: `set_epoch` is never called, or each rank has the same shard.
 
     Args:
         parsed: the cells that run.
         ranks: number of the job's ranks.
     """
-    found: list[Finding] = []
-    made: tuple[Parsed, ast.Call] | None = None
-    told = False
-    for one in parsed:
-        for node in ast.walk(one.tree):
-            told |= isinstance(node, ast.Attribute) and node.attr == "set_epoch"
+    findings: list[Finding] = []
+    first_sampler: tuple[Parsed, ast.Call] | None = None
+    sets_epoch = False
+    for code in parsed:
+        for node in ast.walk(code.tree):
+            sets_epoch |= isinstance(node, ast.Attribute) and node.attr == "set_epoch"
             if not (isinstance(node, ast.Call) and last(node.func) == "DistributedSampler"):
                 continue
             given = {k.arg: k.value for k in node.keywords} | dict(
@@ -155,14 +155,14 @@ def samplers(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
             )
             shard = _whole(given.get("rank"))
             if ranks > 1 and shard is not None and _whole(given.get("num_replicas")) != 1:
-                found.append(_fixed_shard(one, node, shard, ranks))
+                findings.append(_fixed_shard(code, node, shard, ranks))
             shuffle = given.get("shuffle")
             shuffles = not (isinstance(shuffle, ast.Constant) and shuffle.value is False)
-            made = (one, node) if shuffles and made is None else made
-    if made is not None and not told:
-        one, call = made
-        found.append(
-            one.finding(
+            first_sampler = (code, node) if shuffles and first_sampler is None else first_sampler
+    if first_sampler is not None and not sets_epoch:
+        code, call = first_sampler
+        findings.append(
+            code.finding(
                 "warning",
                 "no_set_epoch",
                 "set_epoch is never called on the sampler: every epoch has the same order.",
@@ -170,15 +170,15 @@ def samplers(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
                 call,
             )
         )
-    return found
+    return findings
 
 
 def _whole(value: ast.expr | None) -> int | None:
     return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
-def _fixed_shard(one: Parsed, node: ast.Call, shard: int, ranks: int) -> Finding:
-    return one.finding(
+def _fixed_shard(code: Parsed, node: ast.Call, shard: int, ranks: int) -> Finding:
+    return code.finding(
         "warning",
         "fixed_shard",
         f"DistributedSampler has rank={shard} on each of the {ranks} ranks: all of them read the same shard.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 from collections.abc import Collection, Sequence
 
 from dtrain_lab.jobs.check.parsed_cells import Parsed
-from dtrain_lab.jobs.notebook.source import SKIP
+from dtrain_lab.jobs.notebook.source import SKIP, Cell
 from dtrain_lab.wire.jobs.finding import Finding
 
 GIVEN = frozenset((
@@ -20,6 +21,11 @@ OF_NOTEBOOKS = frozenset(("get_ipython", "In", "Out", "_exit_code"))
 """Names that IPython defines."""
 BUILT_IN = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
 
+DEFINES = re.compile(r"^\s*(?:def|class|for)\s+(\w+)|([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+"""What looks like a definition in text that can't be parsed."""
+IMPORTS = re.compile(r"^\s*(?:from\s.*)?import\s+(.*)$", re.MULTILINE)
+NAME = re.compile(r"[^\W\d]\w*")
+
 
 def undefined(
     parsed: Sequence[Parsed],
@@ -27,6 +33,7 @@ def undefined(
     parameters: Collection[str],
     *,
     torch: bool = True,
+    unparsed: Sequence[tuple[int, Cell]] = (),
 ) -> list[Finding]:
     """Find names that a cell uses before any cell has defined them.
 
@@ -38,36 +45,41 @@ def undefined(
         kernel: names that the running kernel defines; None if there is no kernel.
         parameters: names of the parameters given at submission.
         torch: whether the preamble defines `device`, as it does for torch.
+        unparsed: cells with a syntax error, each with the number of `parsed` before it: what their text seems
+            to define counts.
     """
-    if any(_imports_star(one.tree) or _runs_file(one.tree) or _runs_text(one.tree) for one in parsed):
+    if any(_imports_star(code.tree) or _runs_file(code.tree) or _runs_text(code.tree) for code in parsed):
         return []
-    tables = [symtable.symtable(one.source, one.name, "exec") for one in parsed]
-    everywhere = set().union(*(_defined(table) for table in tables)) | set(parameters)
-    known = BUILT_IN | (GIVEN if torch else GIVEN - {"device"}) | set(parameters)
-    found: list[Finding] = []
-    told: set[str] = set()
-    for one, table in zip(parsed, tables, strict=True):
+    tables = [symtable.symtable(code.source, code.name, "exec") for code in parsed]
+    seem = [(before, _seems_to_define(cell.source)) for before, cell in unparsed]
+    everywhere = set().union(*(_defined(table) for table in tables), *(names for _, names in seem))
+    everywhere |= set(parameters)
+    defined = BUILT_IN | (GIVEN if torch else GIVEN - {"device"}) | set(parameters)
+    findings: list[Finding] = []
+    reported: set[str] = set()
+    for index, (code, table) in enumerate(zip(parsed, tables, strict=True)):
+        defined = defined.union(*(names for before, names in seem if before <= index))
         here = _defined(table)
-        for name, node in _uses_at_top(one.tree):
-            if name in known or name in told:
+        for name, node in _uses_at_top(code.tree):
+            if name in defined or name in reported:
                 continue
-            if name in here and _defined_before(one.tree, name, node):
+            if name in here and _defined_before(code.tree, name, node):
                 continue
-            told.add(name)
-            found.append(_finding(one, name, node, kernel, later=name in everywhere))
-        for name, node in _uses_inside(one.tree, table):
-            if name not in everywhere and name not in known and name not in told:
-                told.add(name)
-                found.append(_finding(one, name, node, kernel, later=False))
-        known |= here
-    return found
+            reported.add(name)
+            findings.append(_finding(code, name, node, kernel, later=name in everywhere))
+        for name, node in _uses_inside(code.tree, table):
+            if name not in everywhere and name not in defined and name not in reported:
+                reported.add(name)
+                findings.append(_finding(code, name, node, kernel, later=False))
+        defined |= here
+    return findings
 
 
 def _finding(
-    one: Parsed, name: str, node: ast.AST, kernel: Collection[str] | None, *, later: bool
+    code: Parsed, name: str, node: ast.AST, kernel: Collection[str] | None, *, later: bool
 ) -> Finding:
     if later:
-        return one.finding(
+        return code.finding(
             "problem",
             "defined_later",
             f"{name} is used before it is defined: a job runs the cells from top to bottom.",
@@ -75,7 +87,7 @@ def _finding(
             node,
         )
     if kernel is not None and name in kernel:
-        return one.finding(
+        return code.finding(
             "problem",
             "hidden_state",
             f"{name} exists in the running kernel, but no cell defines it.",
@@ -83,16 +95,24 @@ def _finding(
             node,
         )
     if name in OF_NOTEBOOKS:
-        return one.finding(
+        return code.finding(
             "problem",
             "undefined_name",
             f"{name} exists only in notebooks, not in a job.",
             f'Write it as Python, or tag the cell "{SKIP}".',
             node,
         )
-    return one.finding(
+    return code.finding(
         "problem", "undefined_name", f"{name} is not defined.", "Define it, or correct its name.", node
     )
+
+
+def _seems_to_define(source: str) -> set[str]:
+    """Return the names that a cell with a syntax error seems to define, as its mended text would."""
+    names = {name for found in DEFINES.findall(source) for name in found if name}
+    for imported in IMPORTS.findall(source):
+        names |= set(NAME.findall(imported))
+    return names
 
 
 def _imports_star(tree: ast.Module) -> bool:
@@ -142,12 +162,12 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def _uses_at_top(tree: ast.Module) -> list[tuple[str, ast.AST]]:
     """Return the names read while the cell itself runs, without the bodies of functions, which run later."""
-    found: list[tuple[str, ast.AST]] = []
+    uses: list[tuple[str, ast.AST]] = []
 
     def walk(node: ast.AST, bound: frozenset[str]) -> None:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load) and node.id not in bound:
-                found.append((node.id, node))
+                uses.append((node.id, node))
             return
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
@@ -168,7 +188,7 @@ def _uses_at_top(tree: ast.Module) -> list[tuple[str, ast.AST]]:
             walk(child, bound)
 
     walk(tree, frozenset())
-    return found
+    return uses
 
 
 def _catches_name(handler: ast.ExceptHandler) -> bool:

@@ -18,11 +18,11 @@ SILENT = frozenset((
 """Line magics that only have a meaning in an interactive shell."""
 
 
-def system(made: Conversion, command: str, line: int, *, captures: bool) -> str:
+def system(conversion: Conversion, command: str, line: int, *, captures: bool) -> str:
     """Convert `!command`.
 
     Args:
-        made: The conversion, which collects helpers and findings.
+        conversion: The conversion, which collects helpers and findings.
         command: The text after the exclamation mark.
         line: The line in the cell, from 1.
         captures: Its output is assigned to a name.
@@ -32,17 +32,17 @@ def system(made: Conversion, command: str, line: int, *, captures: bool) -> str:
     """
     installed = re.match(r"(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)", command.strip())
     if installed and not captures:
-        return _install(made, installed[1], line)
-    made.helpers.add("shell")
+        return _install(conversion, installed[1], line)
+    conversion.helpers.add("shell")
     if captures:
-        return f"_shell({made.expanded(command)}, captures=True)"
-    made.note("once_per_node", line, f"!{command.strip()[:40]} runs once on each node.")
-    return f"_shell({made.expanded(command)})"
+        return f"_shell({conversion.expanded(command)}, captures=True)"
+    conversion.note("once_per_node", line, f"!{command.strip()[:40]} runs once on each node.")
+    return f"_shell({conversion.expanded(command)})"
 
 
-def _install(made: Conversion, arguments: str, line: int) -> str:
-    made.installs.append(arguments.strip())
-    made.note(
+def _install(conversion: Conversion, arguments: str, line: int) -> str:
+    conversion.installs.append(arguments.strip())
+    conversion.note(
         "install",
         line,
         f"pip install {arguments.strip()} is not run in the job: install it in the job's environment.",
@@ -50,11 +50,11 @@ def _install(made: Conversion, arguments: str, line: int) -> str:
     return NOTHING
 
 
-def line_magic(made: Conversion, name: str, arguments: str, statement: bool, line: int) -> str:
+def line_magic(conversion: Conversion, name: str, arguments: str, statement: bool, line: int) -> str:
     """Convert a line magic.
 
     Args:
-        made: The conversion, which collects helpers and findings.
+        conversion: The conversion, which collects helpers and findings.
         name: Name of the magic, without `%`.
         arguments: The text after the name.
         statement: Its value is not used.
@@ -63,84 +63,86 @@ def line_magic(made: Conversion, name: str, arguments: str, statement: bool, lin
     Returns:
         The expression that replaces it.
     """
-    known = _MAGICS.get(name)
-    if known is not None:
-        return known(made, arguments.strip(), statement, line)
+    convert = _MAGICS.get(name)
+    if convert is not None:
+        return convert(conversion, arguments.strip(), statement, line)
     if name in SILENT:
         return NOTHING
-    return made.problem(
+    return conversion.problem(
         "magic", line, f"%{name} can't run in a job.", 'Write it as Python, or tag the cell "skip-in-job".'
     )
 
 
-def _pip(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+def _pip(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
     command, _, rest = arguments.partition(" ")
-    return _install(made, rest, line) if command == "install" else NOTHING
+    return _install(conversion, rest, line) if command == "install" else NOTHING
 
 
-def _time(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+def _time(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
     code = re.sub(r"^(-\S+\s+)*", "", arguments)
     try:
         compile(code, "magic", "exec" if statement else "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError:
-        return made.problem(
+        return conversion.problem(
             "magic", line, "%time with this code can't be converted.", "Write it without %time."
         )
     return code or NOTHING
 
 
-def _timeit(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    made.note("magic_dropped", line, "%timeit is left out.")
+def _timeit(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
+    conversion.note("magic_dropped", line, "%timeit is left out.")
     return NOTHING
 
 
-def _env(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+def _env(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
     name, sep, value = arguments.partition("=")
     if not sep:
         name, sep, value = arguments.partition(" ")
     if not sep:
-        return f'__import__("os").environ.get({made.expanded(arguments)})' if arguments else NOTHING
-    name, value = made.expanded(name.strip()), made.expanded(value.strip())
+        return f'__import__("os").environ.get({conversion.expanded(arguments)})' if arguments else NOTHING
+    name, value = conversion.expanded(name.strip()), conversion.expanded(value.strip())
     return f'__import__("os").environ.__setitem__({name}, {value})'
 
 
-def _cd(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    folder = made.argument(re.sub(r"^-q(\s+|$)", "", arguments), line) or "~"
+def _cd(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
+    folder = conversion.argument(re.sub(r"^-q(\s+|$)", "", arguments), line) or "~"
     if folder.startswith("-"):  # the folder before, one of many before, a bookmark
-        return made.problem("magic", line, f"%cd {arguments} can't be converted.", "Name the folder.")
-    folder = made.expanded(folder)
+        return conversion.problem("magic", line, f"%cd {arguments} can't be converted.", "Name the folder.")
+    folder = conversion.expanded(folder)
     return f'__import__("os").chdir(__import__("os").path.expanduser({folder}))'
 
 
-def _run(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    words = made.words(arguments, line)
+def _run(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
+    words = conversion.words(arguments, line)
     if words is None:
         return NOTHING
     inside = words[:1] == ["-i"]
-    file, *given = words[1:] if inside else words or [""]
+    file, *rest = words[1:] if inside else words or [""]
     if not file.endswith(".py") or any("$" in word or "{" in word for word in words):
-        return made.problem(
+        return conversion.problem(
             "magic", line, f"%run {arguments} can't be converted.", "Import the module instead."
         )
-    made.helpers.add("run_file")
-    return f"_run_file({file!r}, {given!r}, inside={inside})"
+    conversion.helpers.add("run_file")
+    return f"_run_file({file!r}, {rest!r}, inside={inside})"
 
 
-def _commands(made: Conversion, arguments: str, statement: bool, line: int) -> str:
+def _commands(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
     command = arguments.split(" ")[0]
     if command == "pull":
-        return made.problem(
+        return conversion.problem(
             "pull",
             line,
             "%distributed pull copies values of ranks to a notebook, and a job has none.",
             'Use them where they are, or tag the cell "skip-in-job".',
         )
-    made.note("cluster_command", line, f"%distributed {command} is left out: the job has its own ranks.")
+    conversion.note(
+        "cluster_command", line, f"%distributed {command} is left out: the job has its own ranks."
+    )
     return NOTHING
 
 
-def _load(made: Conversion, arguments: str, statement: bool, line: int) -> str:
-    made.note("magic_dropped", line, f"%load_ext {arguments} is left out.")
+def _load(conversion: Conversion, arguments: str, statement: bool, line: int) -> str:
+    conversion.note("magic_dropped", line, f"%load_ext {arguments} is left out.")
     return NOTHING
 
 

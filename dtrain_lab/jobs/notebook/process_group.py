@@ -49,18 +49,18 @@ def makes_group(code: Sequence[Code]) -> bool:
         code: the cells that run, and files that they import or run.
     """
     # cells, and files by `%run`, share their names
-    scopes = [_scope([one.tree for one in code if one.as_main], as_main=True)]
-    scopes += [_scope([one.tree], as_main=False) for one in code if not one.as_main]
+    scopes = [_scope([part.tree for part in code if part.as_main], as_main=True)]
+    scopes += [_scope([part.tree], as_main=False) for part in code if not part.as_main]
     waiting = [(scope, node) for scope in scopes for node in scope.at_once]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         scope, node = waiting.pop()
         if isinstance(node, ast.Call) and _is_init(node.func, scope):
             return True
-        for owner, found in _named(scope, node, scopes):
-            if id(found) not in seen:
-                seen.add(id(found))
-                waiting += [(owner, inner) for inner in ast.walk(found)]
+        for owner, definition in _named(scope, node, scopes):
+            if id(definition) not in visited:
+                visited.add(id(definition))
+                waiting += [(owner, inner) for inner in ast.walk(definition)]
     return False
 
 
@@ -102,7 +102,7 @@ def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[t
     """Yield the functions and classes that a node may refer to."""
     if isinstance(node, ast.Name):
         if node.id in scope.defined:
-            yield from ((scope, one) for one in scope.defined[node.id])
+            yield from ((scope, definition) for definition in scope.defined[node.id])
         elif node.id in scope.given or scope.stars:
             yield from _anywhere(scope.given.get(node.id, node.id), scopes)
     elif isinstance(node, ast.Attribute) and (_parts(node)[0] in scope.modules or _makes_module(node.value)):
@@ -113,7 +113,11 @@ def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[t
 def _anywhere(name: str, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Defined]]:
     names = {name, *(scope.given[name] for scope in scopes if name in scope.given)}
     for scope in scopes:
-        yield from ((scope, one) for found in names for one in scope.defined.get(found, ()))
+        yield from (
+            (scope, definition)
+            for defined_name in names
+            for definition in scope.defined.get(defined_name, ())
+        )
 
 
 def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
@@ -126,16 +130,16 @@ def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
             defined.setdefault(node.name, []).append(node)
     modules: set[str] = set()
     stars = False
-    given: dict[str, str] = {}
+    imported: dict[str, str] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Import):
             modules.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             stars = stars or any(alias.name == "*" for alias in node.names)
-            given.update({alias.asname or alias.name: alias.name for alias in node.names})
+            imported.update({alias.asname or alias.name: alias.name for alias in node.names})
         elif isinstance(node, ast.Assign) and _makes_module(node.value):
             modules.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    return _Scope(tuple(at_once), defined, frozenset(modules | set(given)), given, stars)
+    return _Scope(tuple(at_once), defined, frozenset(modules | set(imported)), imported, stars)
 
 
 def _at_once(node: ast.AST, as_main: bool) -> Iterator[ast.AST]:
@@ -156,6 +160,6 @@ def _is_guard(test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
         return False
     sides = [test.left, *test.comparators]
-    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in sides) and any(
-        isinstance(one, ast.Constant) and one.value == "__main__" for one in sides
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides) and any(
+        isinstance(side, ast.Constant) and side.value == "__main__" for side in sides
     )

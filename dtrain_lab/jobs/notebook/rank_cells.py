@@ -18,11 +18,11 @@ ANY_SIZE = 1 << 20
 """World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
 
 
-def in_script(made: Conversion, name: str, arguments: str, text: str, line: int) -> str:
-    """Return a cell on ranks as a script has it; a problem, in the notebook's words, is added to `made`.
+def in_script(conversion: Conversion, name: str, arguments: str, text: str, line: int) -> str:
+    """Return a cell on ranks as a script has it; problems are added to `conversion`.
 
     Args:
-        made: The conversion of the cell.
+        conversion: The conversion of the cell.
         name: Name of the magic, "distributed" or "px".
         arguments: Its arguments.
         text: The converted cell below it.
@@ -31,36 +31,38 @@ def in_script(made: Conversion, name: str, arguments: str, text: str, line: int)
     if name == "px":
         return "\n" + text
     try:
-        asked = cell_options.parse(cell_options.cell_parser(), arguments)
-        _tell_options(made, asked, line)
-        chosen = asked.ranks
+        options = cell_options.parse(cell_options.cell_parser(), arguments)
+        _tell_options(conversion, options, line)
+        chosen = options.ranks
         if chosen in ("", "all"):
             return "\n" + text
         members = rank_sets.parse(chosen, ANY_SIZE)
     except DtrainError as error:
-        made.problem(
+        conversion.problem(
             "rank_set" if isinstance(error, BadRankSet) else "magic", line, error.message, error.hint
         )
         return "\n" + text
     except cell_options.HelpAsked:
-        made.note("magic_dropped", line, "%%distributed --help shows help, and its cell doesn't run.")
+        conversion.note("magic_dropped", line, "%%distributed --help shows help, and its cell doesn't run.")
         return ""
     nothing = "" if _has_statements(text) else " pass"
     return f"if rank in ({', '.join(map(str, members))},):{nothing}\n{_indented(text)}"
 
 
-def _tell_options(made: Conversion, asked: argparse.Namespace, line: int) -> None:
+def _tell_options(conversion: Conversion, options: argparse.Namespace, line: int) -> None:
     """Say which options have no effect in a job; `--by-rank` changes only how output looks in a notebook."""
     left = "is left out:"
-    if asked.cluster is not None:
-        text = f"--cluster {asked.cluster} {left} the cell runs on the job's own ranks."
-        made.warning("option_dropped", line, text)
-    if asked.timeout is not None:
-        text = f"--timeout {asked.timeout:g} {left} a job interrupts no cell."
-        made.warning("option_dropped", line, text, "Limit the time of the whole job instead, if it may hang.")
-    if asked.no_wait:
+    if options.cluster is not None:
+        text = f"--cluster {options.cluster} {left} the cell runs on the job's own ranks."
+        conversion.warning("option_dropped", line, text)
+    if options.timeout is not None:
+        text = f"--timeout {options.timeout:g} {left} a job interrupts no cell."
+        conversion.warning(
+            "option_dropped", line, text, "Limit the time of the whole job instead, if it may hang."
+        )
+    if options.no_wait:
         text = f"--no-wait {left} a job runs its cells one after the other, and waits for each."
-        made.note("option_dropped", line, text)
+        conversion.note("option_dropped", line, text)
 
 
 def ranks_missing(cell: Cell, size: int) -> Finding | None:

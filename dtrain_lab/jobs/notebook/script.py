@@ -54,44 +54,49 @@ def convert(
     Raises:
         BadRequest: a parameter's name isn't a Python identifier, or its value can't be written as a literal.
     """
-    made = [(cell, convert_cell(cell)) for cell in cells if cell.runs]
-    findings = [f for _, one in made for f in one.findings]
-    findings += [
-        Finding("note", "cell_skipped", f'The cell is tagged "{SKIP}" and left out.', "", cell.name, 1)
-        for cell in cells
-        if SKIP in cell.tags
-    ]
+    converted_cells = [(cell, convert_cell(cell)) for cell in cells if cell.runs]
+    findings = (*(f for _, converted in converted_cells for f in converted.findings), *_skipped(cells))
     values = _assignments(parameters or {})
-    tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
-    sources = [c.source for _, c in made]
+    tagged = next((cell.name for cell, _ in converted_cells if PARAMETERS in cell.tags), None)
+    sources = [c.source for _, c in converted_cells]
     with_torch = has_torch(sources, framework, local_torch_text)
     parts = ["# %% preamble"]
     parts.append(
         preamble.text(
             title,
             sources,
-            _helpers(made),
+            _helpers(converted_cells),
             framework,
             accelerator,
             local_torch_text,
             with_torch=with_torch,
             makes_group=process_group.of_sources(sources) if makes_group is None else makes_group,
-            futures=tuple(dict.fromkeys(name for _, one in made for name in one.futures)),
+            futures=tuple(
+                dict.fromkeys(name for _, converted in converted_cells for name in converted.futures)
+            ),
         )
     )
     if values and tagged is None:
         parts += ["# %% parameters", *values, ""]
-    for cell, one in made:
-        parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
+    for cell, converted in converted_cells:
+        parts += [f"# %% cell {cell.name} {_plain(cell.id)}", converted.source, ""]
         if values and cell.name == tagged:
             parts += ["# %% parameters", *values, ""]
     parts += ["# %% end", preamble.END] if with_torch else []
-    installs = tuple(text for _, one in made for text in one.installs)
-    return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)
+    installs = tuple(text for _, converted in converted_cells for text in converted.installs)
+    return Script("\n".join(parts).rstrip("\n") + "\n", findings, installs)
 
 
-def _helpers(made: Sequence[tuple[Cell, Converted]]) -> frozenset[str]:
-    return frozenset(helper for _, one in made for helper in one.helpers)
+def _skipped(cells: Sequence[Cell]) -> list[Finding]:
+    return [
+        Finding("note", "cell_skipped", f'The cell is tagged "{SKIP}" and left out.', "", cell.name, 1)
+        for cell in cells
+        if SKIP in cell.tags
+    ]
+
+
+def _helpers(converted_cells: Sequence[tuple[Cell, Converted]]) -> frozenset[str]:
+    return frozenset(helper for _, converted in converted_cells for helper in converted.helpers)
 
 
 def _plain(identity: str) -> str:

@@ -23,11 +23,11 @@ def sections(text: str) -> tuple[Section, ...]:
     """Split a script that `convert` made."""
     lines = text.split("\n")
     starts = [(number, match) for number, line in enumerate(lines) if (match := MARKER.match(line))]
-    found = []
+    parsed = []
     for index, (number, match) in enumerate(starts):
         end = starts[index + 1][0] if index + 1 < len(starts) else len(lines)
         # `convert` adds the empty line before the next marker
         source = "\n".join(lines[number + 1 : end]).rstrip("\n")
         name = match["name"] or ("parameters" if "parameters" in match[0] else "")
-        found.append(Section(name, match["id"] or "", source, number + 2))
-    return tuple(found)
+        parsed.append(Section(name, match["id"] or "", source, number + 2))
+    return tuple(parsed)

@@ -29,27 +29,27 @@ def without_awaits(source: str) -> Awaited:
         tree = compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError):  # already reported by the conversion of magics
         return Awaited(source)
-    found: list[ast.AST] = []
-    _find(tree, found)
-    awaits = [node for node in found if isinstance(node, ast.Await)]
+    nodes: list[ast.AST] = []
+    _find(tree, nodes)
+    awaits = [node for node in nodes if isinstance(node, ast.Await)]
     kinds = {ast.AsyncFor: "async for", ast.AsyncWith: "async with"}
     left = tuple(
         (getattr(node, "lineno", 1), kinds.get(type(node), "async comprehensions"))
-        for node in found
+        for node in nodes
         if not isinstance(node, ast.Await)
     )
     return Awaited(_replaced(source, awaits), bool(awaits), left)
 
 
-def _find(node: ast.AST, found: list[ast.AST]) -> None:
+def _find(node: ast.AST, nodes: list[ast.AST]) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         if isinstance(child, ast.Await | ast.AsyncFor | ast.AsyncWith):
-            found.append(child)
+            nodes.append(child)
         elif isinstance(child, ast.comprehension) and child.is_async:
-            found.append(node)
-        _find(child, found)
+            nodes.append(node)
+        _find(child, nodes)
 
 
 def _replaced(source: str, awaits: list[ast.Await]) -> str:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ipykernel.compiler import get_file_name, get_tmp_directory
@@ -90,7 +91,9 @@ class KernelDebugger:
         Raises:
             Conflict: Another client debugs the job.
         """
+        self._leave_job()
         self._job = connection, code
+        connection.on_close.append(partial(self._job_over, connection))
         if self._wanted:
             self._portal.call(self._begin_job())
             does = "debugs"
@@ -103,6 +106,22 @@ class KernelDebugger:
             "submitted. The job continues when the debugger is turned off.",
             flush=True,
         )
+
+    def _job_over(self, connection: Connection) -> None:
+        """Called when the connection to a job closes: mostly at the job's end."""
+        if self._job is not None and self._job[0] is connection:
+            self._job = None
+
+    def _leave_job(self) -> None:
+        """Debug no job any more."""
+        job, self._job = self._job, None
+        if job is not None:
+            self._portal.post(self._close(job[0]))
+
+    async def _close(self, connection: Connection) -> None:
+        if self._debugging.holds is connection:
+            await self._debugging.end()
+        connection.close()
 
     async def _begin_job(self) -> None:
         assert self._job is not None
@@ -163,7 +182,7 @@ class KernelDebugger:
         try:
             if self._wanted or self._own.is_started:
                 self._wanted = True
-                self._job = None
+                self._leave_job()
                 self._sent.wait(self._kernel.control_thread.io_loop)
                 refusal = self._portal.call(self._begin(cluster))
                 if refusal:
@@ -236,8 +255,8 @@ class KernelDebugger:
         loop = asyncio.get_running_loop()
 
         async def own(request: Dap) -> Dap:
-            asked = asyncio.run_coroutine_threadsafe(self._requests.ask(request), loop)
-            return await asyncio.wrap_future(asked)
+            kernel_answer = asyncio.run_coroutine_threadsafe(self._requests.ask(request), loop)
+            return await asyncio.wrap_future(kernel_answer)
 
         command = message["command"]
         if command == "initialize":
@@ -248,7 +267,6 @@ class KernelDebugger:
                 self._portal.post(self._begin(self._target))
         elif command in ("disconnect", "terminate"):
             self._wanted = False
-            self._job = None
             self._requests.forget()
         if command == "dtrain/postmortem":
             return await self._portal.wrap(self._look_where_it_failed(message))
@@ -257,6 +275,8 @@ class KernelDebugger:
         if not self._own.stopped_threads:
             message = to_rank(self._debugging.state, message)
         answer: Dap = await self._portal.wrap(self._debugging.request(message, own))
+        if command in ("disconnect", "terminate"):
+            self._leave_job()
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
         return answer

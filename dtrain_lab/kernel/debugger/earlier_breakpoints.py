@@ -57,8 +57,8 @@ class EarlierBreakpoints:
         for path, points in self._new(state).items():
             if is_cell(path):
                 state = replace(state, cells={**state.cells, path: Path(path).read_text(encoding="utf-8")})
-            asked = tuple(self._conditions.get(_at(path, point["line"]), given(point)) for point in points)
-            state = replace(state, points={**state.points, path: asked})
+            adopted = tuple(self._conditions.get(_at(path, point["line"]), given(point)) for point in points)
+            state = replace(state, points={**state.points, path: adopted})
         return state
 
     def conditions_received(self, points: Sequence[Dap], state: State) -> list[dict[str, Any]]:
@@ -82,9 +82,9 @@ class EarlierBreakpoints:
         ]
 
     def _new(self, state: State) -> dict[str, Sequence[Dap]]:
-        known = {**state.points, **state.cells}
-        found = {path: points for path, points in self._own().items() if points and path not in known}
-        return {path: points for path, points in found.items() if _of_ranks(path)}
+        current = {**state.points, **state.cells}
+        new = {path: points for path, points in self._own().items() if points and path not in current}
+        return {path: points for path, points in new.items() if _of_ranks(path)}
 
 
 def _of_ranks(path: str) -> bool:

@@ -61,7 +61,7 @@ class OwnRequests:
         self._busy = busy
         self._wanted = wanted
         self._later: list[Dap] = []
-        self._starts: dict[str, Dap] = {}  # requests that last started it
+        self._starts: dict[str, Dap] = {}  # the last requests that started it
         self._started: dict[str, Dap] = {}  # its answers to them
         self._asking = asyncio.Lock()
         """Held while it answers: it takes the next answer for that to its request."""
@@ -104,7 +104,7 @@ class OwnRequests:
             dumped: Dap = await self._own.dumpCell(message)
             return dumped
         if command in LATER and (self._busy() or self._later):
-            starts = command in STARTS and any(one["command"] == command for one in self._later)
+            starts = command in STARTS and any(request["command"] == command for request in self._later)
             if not starts:  # twice would be an error
                 self._later.append(message)
         body: Dap = {EMPTY[command]: []} if command in EMPTY else {}

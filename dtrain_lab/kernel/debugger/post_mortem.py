@@ -83,12 +83,13 @@ class PostMortem:
             detached=True,
             kind="post_mortem",
         )
+        before = self._debugging.stops  # a rank's stop may arrive together with the answer
         try:
             await target.ask(order)
         except BaseException:  # also if the wait is cancelled: the button must work again
             self._ended(outcome, last)
             raise
-        supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome, last))
+        supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome, last, before))
         await self._wait_until_paused(which)
 
     async def _wait_until_paused(self, which: str) -> None:
@@ -105,8 +106,18 @@ class PostMortem:
                 return
             await asyncio.sleep(POLL_S)
 
-    async def _follow(self, target: Cluster, order: str, outcome: Outcome, last: Outcome) -> None:
-        before = self._debugging.stops
+    async def _follow(
+        self, target: Cluster, order: str, outcome: Outcome, last: Outcome, before: int
+    ) -> None:
+        """Wait until all ranks have continued.
+
+        Args:
+            target: The cluster.
+            order: Id of the order to stop there.
+            outcome: How the cell has ended that is looked at.
+            last: How the last cell has ended.
+            before: Number of stops before the order was sent.
+        """
         try:
             result = await target.follow(order, lambda _: None)
             if self._debugging.stops == before:

@@ -21,9 +21,8 @@ from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.machine.signals import held_interrupts
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Output
-from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.links import WIDGET_VIEW, CellOutput
 
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 OnOutput = Callable[[CellOutput], None]
 PATIENT_S = 8.0
 """Time after an interrupt from which a second one stops waiting; silent ranks are reported after 5 s."""

@@ -222,12 +222,12 @@ class Restoring:
     def _forget(self) -> None:
         """Remove comms of processes that are gone."""
         there: dict[str, dict[int, int | None]] = {}
-        for known in self._ranks():
-            target = known.target
+        for origin in self._ranks():
+            target = origin.target
             if target.name not in there:
                 there[target.name] = self._processes(target)
-            if there[target.name].get(known.rank) != known.pid:
-                known.forget()
+            if there[target.name].get(origin.rank) != origin.pid:
+                origin.forget()
 
     def _processes(self, target: Cluster) -> dict[int, int | None]:
         try:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.cells.merge import LineMerger, LineWriter, Piece
-from dtrain_lab.kernel.output import send_queue
+from dtrain_lab.kernel.output import send_queue, widget_displays
 from dtrain_lab.kernel.output.live_displays import AREA_S, LiveDisplays
 from dtrain_lab.kernel.output.output_widgets import OutputWidgets
 from dtrain_lab.kernel.output.rate_limit import Message
@@ -54,6 +54,7 @@ class Emitter:
         self._writer = LineWriter()
         self._held: dict[int, list[CellOutput]] | None = {} if by_rank else None
         self._areas = LiveDisplays(self._send_display) if len(ranks) != 1 else None
+        self._widgets = widget_displays.of(kernel)
         self._timer: asyncio.TimerHandle | None = None
         self._soon: asyncio.Handle | None = None
         self._drawn: asyncio.TimerHandle | None = None
@@ -80,11 +81,11 @@ class Emitter:
             self._areas.finish()
 
     def note_stop(self, values: dict[str, Any]) -> None:
-        """Leave who has stopped the cell's cluster, and when, to the page, which words it in its language.
+        """Tell the page who has stopped the cell's cluster, and when; the page shows it in its language.
 
-        The error's own message has no room for it, and the cluster's record of the cell is gone. It goes as
-        the update of a display that does not exist, which front ends ignore, and save nowhere: an empty
-        display would be an empty block in what nbconvert makes of the notebook.
+        The error's message has no field for it, and the cluster's record of the cell is gone. So it is sent
+        as the update of a display that does not exist: front ends ignore such an update and don't save it,
+        whereas nbconvert would render an empty display as an empty block.
 
         Args:
             values: Who, and when.
@@ -215,10 +216,18 @@ class Emitter:
             # not an execute_result: several ranks' values are shown, and the number is the notebook cell's
             kind = "display_data"
             content.pop("execution_count", None)
+        if kind == "update_display_data":
+            cleared = self._widgets.cleared_by(content)
+            if cleared is not None:
+                for update in cleared:
+                    self._send_display(kind, update, {})
+                return
         content.setdefault("transient", {})
         content["metadata"] = {**content.get("metadata", {}), "dtrain": {"rank": output.rank}}
         if kind == "display_data" and self._areas is not None:
             kind = self._areas.place(output.rank, content)
+        if self._kernel is not None:
+            self._widgets.note(content)
         self._send_display(kind, content, {"rank": output.rank})
 
     def _send_display(self, kind: str, content: dict[str, Any], metadata: dict[str, Any]) -> None:

@@ -44,8 +44,8 @@ def of_kernel(name: str, value: object) -> str:
         kind, act = "a module", f"import it in a {CELL} cell, too"
     elif inspect.isclass(value) or inspect.isroutine(value):
         kind = "a class" if inspect.isclass(value) else "a function"
-        own = getattr(value, "__module__", None) == "__main__"
-        act = f"{'define' if own else 'import'} it in a {CELL} cell, too"
+        in_notebook = getattr(value, "__module__", None) == "__main__"
+        act = f"{'define' if in_notebook else 'import'} it in a {CELL} cell, too"
     elif not can_be_copied(value):
         act = f"it can't be copied to the ranks, so create it in a {CELL} cell"
     else:

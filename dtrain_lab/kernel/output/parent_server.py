@@ -21,10 +21,10 @@ def of_kernel() -> ParentServer | None:
     """Return this kernel's server; None if the process that started the kernel reads its output."""
     pid = jupyter_variables.server()
     try:
-        found = policy.published_by(pid) if pid is not None else None
+        settings = policy.published_by(pid) if pid is not None else None
     except Forbidden:
         return ParentServer(OutputLimits(), extension=True)
-    if found is not None:
-        return ParentServer(found.output, extension=True)
+    if settings is not None:
+        return ParentServer(settings.output, extension=True)
     in_session = jupyter_variables.notebook() is not None
     return ParentServer(OutputLimits(), extension=False) if in_session else None

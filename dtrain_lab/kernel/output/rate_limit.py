@@ -171,11 +171,11 @@ class Backlog:
 
 def chunks(text: str) -> list[str]:
     """A text in pieces of a limited size, each of whole lines where they fit."""
-    found = []
+    pieces = []
     at = 0
     while len(text) - at > CHUNK:
         end = text.rfind("\n", at, at + CHUNK) + 1 or at + CHUNK
-        found.append(text[at:end])
+        pieces.append(text[at:end])
         at = end
-    found.append(text[at:])
-    return found
+    pieces.append(text[at:])
+    return pieces

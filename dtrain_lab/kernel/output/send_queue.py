@@ -25,10 +25,10 @@ _known: WeakKeyDictionary[Any, SendQueue] = WeakKeyDictionary()
 
 def of(kernel: Any) -> SendQueue:
     """Return the outgoing messages of a kernel."""
-    found = _known.get(kernel)
-    if found is None:
-        found = _known[kernel] = SendQueue(kernel)
-    return found
+    queue = _known.get(kernel)
+    if queue is None:
+        queue = _known[kernel] = SendQueue(kernel)
+    return queue
 
 
 class SendQueue:

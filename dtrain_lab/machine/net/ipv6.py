@@ -26,6 +26,6 @@ def resolved(name: str) -> str:
 @cache
 def context() -> zmq.Context[Any]:
     """This process's context, whose sockets support IPv4 and IPv6."""
-    made: zmq.Context[Any] = zmq.Context()
-    made.set(zmq.IPV6, 1)
-    return made
+    zmq_context: zmq.Context[Any] = zmq.Context()
+    zmq_context.set(zmq.IPV6, 1)
+    return zmq_context

@@ -54,14 +54,14 @@ class Listener:
 
     def _accept(self) -> None:
         try:
-            made, _ = self._socket.accept()
+            connection, _ = self._socket.accept()
         except BlockingIOError:
             return
         except OSError:  # no descriptor is left
             self._loop.remove_reader(self._socket)
             self._loop.call_later(AGAIN_S, self._again)
             return
-        self._accepted(made)
+        self._accepted(connection)
 
     def _again(self) -> None:
         if self._socket.fileno() >= 0:
@@ -82,11 +82,11 @@ def connect(url: str) -> socket.socket | None:
     scheme, _, path = url.partition("://")
     if scheme != "ipc":
         return None
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    made.setblocking(False)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.setblocking(False)
     try:
-        made.connect(path + SUFFIX)
+        connection.connect(path + SUFFIX)
     except OSError:
-        made.close()
+        connection.close()
         return None
-    return made
+    return connection

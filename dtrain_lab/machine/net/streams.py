@@ -226,7 +226,7 @@ class Stream:
     def _whole(self) -> list[bytes]:
         """Extract the complete messages from the data that was read."""
         data = b"".join(self._parts)
-        found, at = [], 0
+        messages, at = [], 0
         while True:
             self._need = _LENGTH.size
             if len(data) - at < self._need:
@@ -238,11 +238,11 @@ class Stream:
             self._need += length
             if len(data) - at < self._need:
                 break
-            found.append(data[at + _LENGTH.size : at + self._need])
+            messages.append(data[at + _LENGTH.size : at + self._need])
             at += self._need
         rest = data[at:]
         self._parts, self._have = [rest] if rest else [], len(rest)
-        return found
+        return messages
 
     def _end(self) -> None:
         if self.open:

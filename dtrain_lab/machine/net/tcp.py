@@ -22,10 +22,10 @@ def addresses(interface: str | None, name: str = "") -> list[str]:
         interface: Name of the only interface to use; None for all.
         name: Name or address by which others are known to connect: its addresses are used, too.
     """
-    own = interfaces()
-    known = {i.address for i in own}
-    chosen = {i.address for i in own if interface in (None, i.name)}
-    return sorted(chosen | (known & _addresses_of(name))) or ["127.0.0.1"]
+    local_interfaces = interfaces()
+    local = {i.address for i in local_interfaces}
+    chosen = {i.address for i in local_interfaces if interface in (None, i.name)}
+    return sorted(chosen | (local & _addresses_of(name))) or ["127.0.0.1"]
 
 
 def is_free(port: int, address: str = "") -> bool:
@@ -70,17 +70,17 @@ def listen(
     """
     error: Exception | None = None
     for port in ports:
-        made = make()
-        curve.serve(made)
+        listening = make()
+        curve.serve(listening)
         try:
             for address in at:
-                made.ipv6 = ":" in address
-                made.bind(f"tcp://{ipv6.host(address)}:{port}")
+                listening.ipv6 = ":" in address
+                listening.bind(f"tcp://{ipv6.host(address)}:{port}")
         except zmq.ZMQError as failure:
-            made.close(linger=0)
+            listening.close(linger=0)
             error = failure
             continue
-        return made, port
+        return listening, port
     raise OSError(f"no port is free: {error}")
 
 
@@ -127,13 +127,13 @@ def free(address: str, count: int, allowed: range | None) -> list[int]:
     Raises:
         OSError: Fewer than `count` ports are free.
     """
-    found: list[int] = []
+    ports: list[int] = []
     for port in candidates(allowed) if allowed is not None else (_any_free() for _ in range(4 * count)):
-        if port not in found and tcp.is_free(port, address):
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise OSError(f"{count} free ports are needed at {address}, but only {len(found)} are available")
+        if port not in ports and tcp.is_free(port, address):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise OSError(f"{count} free ports are needed at {address}, but only {len(ports)} are available")
 
 
 def _any_free() -> int:

@@ -27,7 +27,7 @@ def advise(of: Measured) -> tuple[Advice, ...]:
         them, also with a gain of 1.
     """
     of = clean(of)
-    found = (
+    candidates = (
         communication.accumulate(of),
         communication.compress(of),
         communication.single(of),
@@ -35,7 +35,7 @@ def advise(of: Measured) -> tuple[Advice, ...]:
     )
     worth = [
         replace(a, gain_error=min(a.gain_error, a.gain))
-        for a in found
+        for a in candidates
         if a is not None and a.gain - 1 >= min(REAL_GAIN, max(LEAST_GAIN, a.gain_error))
     ]
     first, last = (own_code(of), data.slow_loader(of)), data.more_ranks(of)

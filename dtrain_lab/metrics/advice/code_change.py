@@ -20,8 +20,8 @@ NO_PLACES: Mapping[str, int] = {}
 
 def optimize(**switches: object) -> str:
     """Return the lines that call `dt.optimize` with these options."""
-    told = ", ".join(f"{k}={_text(v)}" for k, v in switches.items())
-    return f"{IMPORT}\nmodel, optimizer = dt.optimize(model, optimizer, {told})\n"
+    arguments = ", ".join(f"{k}={_text(v)}" for k, v in switches.items())
+    return f"{IMPORT}\nmodel, optimizer = dt.optimize(model, optimizer, {arguments})\n"
 
 
 def changed(
@@ -103,10 +103,10 @@ def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
 def ddp_name(code: str) -> str | None:
     """Variable name of the DDP model that a cell creates; None if it creates none."""
     try:
-        found = ddp_assignment(ast.parse(without_magic(code)[1]))
+        assignment = ddp_assignment(ast.parse(without_magic(code)[1]))
     except SyntaxError:
         return None
-    return found[0] if found is not None else None
+    return assignment[0] if assignment is not None else None
 
 
 def _with_optimize(
@@ -117,10 +117,10 @@ def _with_optimize(
     calls = _calls(tree, lambda call: ast.unparse(call.func) in ("dt.optimize", "dtrain_lab.optimize"))
     if calls:
         return _with_keywords(lines, calls[0], keywords)
-    made = _optimizer(tree)
-    if made is None:
+    creation = _optimizer(tree)
+    if creation is None:
         return None
-    name, optimizer, after = made
+    name, optimizer, after = creation
     wrapped = ddp_assignment(tree)
     if wrapped is not None:
         name = wrapped[0]
@@ -129,16 +129,16 @@ def _with_optimize(
             after = wrapped[1]
     elif name != model and model is not None and after.col_offset == 0:
         return None  # the optimizer of another model
-    told = ", ".join(f"{k}={v}" for k, v in keywords.items())
+    arguments = ", ".join(f"{k}={v}" for k, v in keywords.items())
     indent = " " * after.col_offset
     at = after.end_lineno or after.lineno
     new = [
         *lines[:at],
-        f"{indent}{name}, {optimizer} = dt.optimize({name}, {optimizer}, {told})",
+        f"{indent}{name}, {optimizer} = dt.optimize({name}, {optimizer}, {arguments})",
         *lines[at:],
     ]
-    known = imported or any(re.match(rf"\s*{IMPORT}\b", line) for line in lines)
-    return new if known else with_import(new, tree, IMPORT)
+    has_import = imported or any(re.match(rf"\s*{IMPORT}\b", line) for line in lines)
+    return new if has_import else with_import(new, tree, IMPORT)
 
 
 def imports_lab(code: str) -> bool:
@@ -202,13 +202,13 @@ def _with_keywords(
     """
     if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
-    given = {k.arg: k.value for k in call.keywords}
-    given |= {name: call.args[at] for name, at in places_of.items() if at < len(call.args)}
+    current = {k.arg: k.value for k in call.keywords}
+    current |= {name: call.args[at] for name, at in places_of.items() if at < len(call.args)}
     new = [line.encode() for line in lines]  # positions of the syntax tree count bytes
-    missing = "".join(f", {k}={v}" for k, v in keywords.items() if k not in given)
+    missing = "".join(f", {k}={v}" for k, v in keywords.items() if k not in current)
     places = [(call.end_lineno, (call.end_col_offset or 1) - 1, 0, missing)]
     for name, text in keywords.items():
-        old = given.get(name)
+        old = current.get(name)
         if old is not None:
             if old.end_lineno != old.lineno:
                 return None

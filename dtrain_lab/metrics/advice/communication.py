@@ -59,7 +59,8 @@ def accumulate(of: Measured) -> Advice | None:
         change=f"Accumulate {every} batches" + (f" instead of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
         gain_error=gain_error(gain, hypot(of.error * saved, unsure)),
-        cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",
+        cost=f"{effective}: multiply the learning rate by {times} (linear scaling) or by {times**0.5:.2g} "
+        "(square-root scaling).",
         diff="",
         values={
             "variant": every,

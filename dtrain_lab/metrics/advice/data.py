@@ -6,7 +6,7 @@ from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import by_loader, slow_leads
-from dtrain_lab.text.units import counted
+from dtrain_lab.text.units import counted, known_share
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -53,7 +53,8 @@ def workers(of: Measured) -> Advice | None:
         gain_error=hypot(
             gain_error(gain, _error(of)), (SPREAD if of.utilization is not None else 0.5) * (gain - 1)
         ),
-        cost="Each process needs a core while it reads, and memory for 2 batches.",
+        cost="Each process needs memory for 2 batches, and a core while it computes, but not while it waits "
+        "for a disk or a network.",
         diff="",
         values={
             "variant": count,
@@ -105,9 +106,10 @@ def more_ranks(of: Measured) -> Advice | None:
         change="More ranks will not help: training is input-bound",
         gain=1.0,
         gain_error=_error(of),
-        cost=f"Each rank waits for data {share:.0%} of a step. Make reading faster first.".replace("%", " %"),
+        cost=f"Each rank waits for data {known_share(share, of.data_error)} of a step. "
+        "Make reading faster first.",
         diff="",
-        values={"share": share},
+        values={"share": share, **({"error": of.data_error} if of.data_error else {})},
     )
 
 

@@ -56,26 +56,22 @@ def forecast(
     if of is None or of.step_s is None:
         raise BadRequest("No training steps were measured yet.", "Train a few steps, and ask again.")
     if of.ranks > 1 and not of.plain_ddp:
-        raise BadRequest("Gradients are not averaged by DDP on all ranks, so nothing is predicted.")
+        raise BadRequest(
+            "Gradients are not averaged by DDP on all ranks, so nothing is predicted.",
+            "Wrap the model in DDP.",
+        )
     if of.gradient_bytes is not None and of.transfer_s is None:
         raise BadRequest(
-            "How much of communication is waiting for slow ranks is not known: train, and ask then."
+            "How much of communication is waiting for slow ranks is not known.", "Train, and ask meanwhile."
         )
     if of.gradient_bytes is None or of.transfer_s is None:
-        raise BadRequest("The size of the gradients is not known: train a DDP model on 2 ranks or more.")
+        raise BadRequest("The size of the gradients is not known.", "Train a DDP model on 2 ranks or more.")
     if speed is None or speed.bytes_per_s <= 0:
         raise BadRequest("The speed of the network between the nodes is not known.", MEASURE)
-    ring = _ring_s(of.gradient_bytes, ranks, speed)
-    spread = SPREAD
-    if nodes_now > 1 and of.averaging_s and speed_now is not None and speed_now.bytes_per_s > 0:
-        ring *= of.averaging_s / _ring_s(of.gradient_bytes, of.ranks, speed_now)
-        spread = MEASURED_SPREAD
-    if of.averaging_s is not None:
-        hidden = max(0.0, of.averaging_s - of.transfer_s)
-        doubt = 0.0
-    else:  # between none of it and as much as computation lasts
-        most = min(ring, max(0.0, of.step_s - of.transfer_s - (of.data_s or 0.0)))
-        hidden, doubt = most / 2, most / 2
+    slower = _slower_than_ring(of, of.gradient_bytes, speed_now) if nodes_now > 1 else None
+    ring = _ring_s(of.gradient_bytes, ranks, speed) * (slower or 1.0)
+    spread = MEASURED_SPREAD if slower else SPREAD
+    hidden, doubt = _hidden_s(of, ring, of.step_s - of.transfer_s)
     transfer = max(0.0, ring - hidden)
     step = of.step_s - of.transfer_s + transfer
     gain = ranks / of.ranks * of.step_s / step
@@ -123,16 +119,46 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, acc
     Returns:
         A sentence.
     """
-    grows = f"the global batch is {each * ranks:,} instead of {each * ranks_now:,}"
     share = "half" if ranks == 2 * ranks_now else f"{ranks_now / ranks:.2g} times"
-    shrinks = f"an epoch has {share} the steps"
+    epoch = f"{share} as many steps"
     if batches:
         then, now = (-(-n // accumulated) for n in (-(-batches * ranks_now // ranks), batches))
-        shrinks = f"an epoch has {counted(then, 'step')} instead of {now:,}"
+        epoch = f"{counted(then, 'step')} instead of {now:,}"
     return (
-        f"On {ranks} ranks with the same batch on each (weak scaling) {grows}, and {shrinks} where each rank "
-        "reads its own part of the data."
+        f"With {ranks} ranks and still {counted(each, 'sample')} on each (weak scaling), a step would train "
+        f"on {each * ranks:,} samples instead of {each * ranks_now:,}, and an epoch would take {epoch} if "
+        "each rank reads its own part of the data."
     )
+
+
+def _slower_than_ring(of: Measured, sent: int, speed: MeasuredSpeed | None) -> float | None:
+    """How many times longer averaging takes than predicted, over the network that it uses.
+
+    Args:
+        of: metrics of the loop.
+        sent: bytes of its gradients.
+        speed: measured speed of the network.
+
+    Returns:
+        The factor; None if one of the two times is not known.
+    """
+    if not of.averaging_s or speed is None or speed.bytes_per_s <= 0:
+        return None
+    return of.averaging_s / _ring_s(sent, of.ranks, speed)
+
+
+def _hidden_s(of: Measured, ring: float, rest: float) -> tuple[float, float]:
+    """Seconds of averaging that computation hides, and the error of that.
+
+    Args:
+        of: metrics of the loop.
+        ring: predicted time of one averaging, seconds.
+        rest: what a step takes without transfer, seconds.
+    """
+    if of.averaging_s is not None and of.transfer_s is not None:
+        return max(0.0, of.averaging_s - of.transfer_s), 0.0
+    most = min(ring, max(0.0, rest - (of.data_s or 0.0)))
+    return most / 2, most / 2  # between none of it and as much as computation lasts
 
 
 def _ring_s(sent: int, ranks: int, speed: Speed) -> float:
@@ -159,10 +185,9 @@ def _text(
         weak = f" {weak_scaling(each, of.ranks, ranks, of.epoch_steps, of.batches)}"
     day = time.strftime("%d %b %Y", time.localtime(speed.at))
     return (
-        f"{ranks} ranks on {nodes} nodes: {gain:.2f} times today's throughput "
-        f"(±{error:.2f}; {most:g} without communication). "
-        f"A step takes {step * 1e3:.3g} ms, {transfer * 1e3:.3g} ms of it averaging that nothing hides. "
-        f"Computed from {size_text(of.gradient_bytes or 0)} of gradients, a ring of {ranks} ranks and the "
-        f"{size_text(int(speed.bytes_per_s))} a second measured between two nodes on {day}, with the same "
-        f"batch on each rank.{weak}"
+        f"{ranks} ranks on {nodes} nodes would have {gain:.2f} ± {error:.2f} times today's throughput; "
+        f"if communication took no time, {most:g} times. A step would take {step * 1e3:.3g} ms, of which "
+        f"ranks would wait {transfer * 1e3:.3g} ms for communication. Assumed: each rank keeps its batch, "
+        f"and {size_text(of.gradient_bytes or 0)} of gradients are averaged in a ring of {ranks} ranks, with "
+        f"the {size_text(int(speed.bytes_per_s))} a second measured between two nodes on {day}.{weak}"
     )

@@ -35,48 +35,48 @@ class AdviceHysteresis:
         self._found_at.clear()
         self._other.clear()
 
-    def update(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
+    def update(self, advice: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
         """Evaluate which advice is shown now.
 
         Args:
-            found: the advice from the current metrics, best first.
+            advice: the advice from the current metrics, best first.
             now: time of a monotonic clock, seconds.
 
         Returns:
             Advice that has been found for `ENTER_S`, until it has not been found for `LEAVE_S`. Another one
             comes first where it has been the best for `ENTER_S`. Metrics change every `UPDATE_S` at most.
         """
-        latest = {a.id: a for a in found}
+        latest = {a.id: a for a in advice}
         self._since = {key: self._since.get(key, now) for key in latest}
         for key in latest:
             if key in self._found_at:
                 self._found_at[key] = now
         shown_ids = {a.id for a in self._shown}
         lasting = [a for a in self._shown if now - self._found_at[a.id] < LEAVE_S]
-        new = [a for a in found if a.id not in shown_ids and now - self._since[a.id] >= ENTER_S]
+        new = [a for a in advice if a.id not in shown_ids and now - self._since[a.id] >= ENTER_S]
         tell = now - self._updated_at >= UPDATE_S
         shown = [self._updated(a, latest.get(a.id), now, tell=tell) for a in lasting]
         if new or tell:
             self._updated_at = now
-        shown = _ordered([*shown, *new], self._leads(found, {a.id for a in [*lasting, *new]}, now))
+        shown = _ordered([*shown, *new], self._leads(advice, {a.id for a in [*lasting, *new]}, now))
         self._shown = tuple(shown)
         self._found_at = {a.id: self._found_at.get(a.id, now) for a in shown}
         self._other = {key: since for key, since in self._other.items() if key in self._found_at}
         return self._shown
 
-    def _updated(self, shown: Advice, found: Advice | None, now: float, *, tell: bool) -> Advice:
-        if found is None:
+    def _updated(self, shown: Advice, latest: Advice | None, now: float, *, tell: bool) -> Advice:
+        if latest is None:
             return shown
-        if _variant(found) == _variant(shown):
+        if _variant(latest) == _variant(shown):
             self._other.pop(shown.id, None)
-            return found if tell else shown
+            return latest if tell else shown
         since = self._other.setdefault(shown.id, now)
-        return found if now - since >= LEAVE_S else shown
+        return latest if now - since >= LEAVE_S else shown
 
-    def _leads(self, found: tuple[Advice, ...], ids: set[str], now: float) -> str:
+    def _leads(self, advice: tuple[Advice, ...], ids: set[str], now: float) -> str:
         """Id of the advice that comes first."""
         before = self._shown[0].id if self._shown and self._shown[0].id in ids else ""
-        best = next((a.id for a in found if a.id in ids), "")
+        best = next((a.id for a in advice if a.id in ids), "")
         if not best or best == before:
             self._first = None
             return before

@@ -42,8 +42,10 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
     except SyntaxError:  # other magics, or a cell in another language
         return ""
     loop = _loop(tree)
-    made = ddp_assignment(tree)
-    name = _used_in(loop, tree, made[0] if made is not None else model) if loop is not None else None
+    assignment = ddp_assignment(tree)
+    name = (
+        _used_in(loop, tree, assignment[0] if assignment is not None else model) if loop is not None else None
+    )
     if name is None or loop is None or not _is_plain(loop, name, body):
         return ""
     lines = body.splitlines()
@@ -55,24 +57,24 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
     return unified(magic + lines, magic + changed)
 
 
-def _used_in(loop: ast.For, tree: ast.Module, known: str | None) -> str | None:
+def _used_in(loop: ast.For, tree: ast.Module, name: str | None) -> str | None:
     """The model's name inside the loop; in a training function that is the name of its parameter."""
     used = {n.func.id for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    if known in used:
-        return known
+    if name in used:
+        return name
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(n is loop for n in ast.walk(node)) and known:
+        if isinstance(node, ast.FunctionDef) and any(n is loop for n in ast.walk(node)) and name:
             return next((a.arg for a in node.args.args if a.arg in used), None)
     return None
 
 
 def _loop(tree: ast.Module) -> ast.For | None:
     """The innermost loop that calls backward."""
-    found = None
+    last = None
     for node in ast.walk(tree):
         if isinstance(node, ast.For) and any(_calls(s, "backward") for s in node.body):
-            found = node
-    return found
+            last = node
+    return last
 
 
 def _calls(node: ast.AST, method: str) -> bool:
@@ -179,19 +181,19 @@ def _scaled(statement: ast.stmt) -> str:
     return f"({loss} / {GROUP}).{ast.unparse(call).removeprefix(loss + '.')}"
 
 
-def _total(given: ast.expr, tree: ast.Module) -> str | None:
+def _total(iterated: ast.expr, tree: ast.Module) -> str | None:
     """Code of the number of batches of a loop; None if that is not certain before its end."""
-    while isinstance(given, ast.Call) and given.args and called(given) in WRAPPERS:
-        given = given.args[0]
-    if _is_named(given):
-        if any(not _is_sized(value) for value in _assigned(ast.unparse(given), tree)):
+    while isinstance(iterated, ast.Call) and iterated.args and called(iterated) in WRAPPERS:
+        iterated = iterated.args[0]
+    if _is_named(iterated):
+        if any(not _is_sized(value) for value in _assigned(ast.unparse(iterated), tree)):
             return None
-        return f"len({ast.unparse(given)})"
-    if not isinstance(given, ast.Call) or ast.unparse(given.func) != "range" or given.keywords:
+        return f"len({ast.unparse(iterated)})"
+    if not isinstance(iterated, ast.Call) or ast.unparse(iterated.func) != "range" or iterated.keywords:
         return None
-    if not all(isinstance(a, ast.Constant) or _is_named(a) for a in given.args):
+    if not all(isinstance(a, ast.Constant) or _is_named(a) for a in iterated.args):
         return None
-    return ast.unparse(given.args[0]) if len(given.args) == 1 else f"len({ast.unparse(given)})"
+    return ast.unparse(iterated.args[0]) if len(iterated.args) == 1 else f"len({ast.unparse(iterated)})"
 
 
 def _assigned(name: str, tree: ast.Module) -> Iterator[ast.expr]:
@@ -208,8 +210,8 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield target, value
         return
     parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(target.elts)
-    for one, its in zip(target.elts, parts, strict=False):
-        yield from _pairs(one, its)
+    for part, its in zip(target.elts, parts, strict=False):
+        yield from _pairs(part, its)
 
 
 def _is_sized(value: ast.expr) -> bool:

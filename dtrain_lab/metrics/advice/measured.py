@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.diagnosis import scaled
 from dtrain_lab.metrics.diagnosis_text import TELLING
+from dtrain_lab.metrics.measured_communication import scaled
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -155,22 +155,22 @@ def measured(
     )
 
 
-def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
+def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     """Replace estimated shares by those that `diagnose` measured for the same loop.
 
     Args:
         of: metrics of the loop.
-        found: its diagnosis; None if it was not diagnosed.
+        diagnosis: its diagnosis; None if it was not diagnosed.
     """
     step = of.step_s
-    if found is None or step is None:
+    if diagnosis is None or step is None:
         return of
-    check, data = found.communication, found.data
-    of = replace(of, own=found.own, diagnosed=True)
+    check, data = diagnosis.communication, diagnosis.data
+    of = replace(of, own=diagnosis.own, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         if (
-            found.slow_rank is not None and of.transfer_s is not None
+            diagnosis.slow_rank is not None and of.transfer_s is not None
         ):  # most of the estimated share is waiting
             transfer = min(of.transfer_s, check.share * step)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
@@ -183,37 +183,37 @@ def unknown(of: Measured) -> tuple[str, ...]:
     """List what advice can't judge, and why; one sentence each."""
     if of.step_s is None:
         return ("No training steps were measured yet. Train a few steps, and ask again.",)
-    found = []
+    sentences = []
     if of.ranks > 1:
         if of.share is None:
-            found.append("The communication time is not known, so there is no advice on communication.")
+            sentences.append("The communication time is not known, so there is no advice on communication.")
         elif of.transfer_s is None and of.share < TELLING:
             pass  # too small to be worth any change
         elif of.transfer_s is None:
-            found.append(
+            sentences.append(
                 "How much of communication is waiting for slow ranks is not known, so the gain from less "
                 "communication can't be estimated."
             )
         elif of.bound:
-            found.append(
+            sentences.append(
                 "Some communication can't be seen (compiled code, or a communication hook), so the gain from "
                 "less communication can't be estimated."
             )
         elif not of.plain_ddp:
-            found.append(
+            sentences.append(
                 "Gradients are not averaged by DDP on all ranks, so the gain from fewer averages or smaller "
                 "gradients can't be estimated."
             )
         elif of.repeats:
-            found.append(
+            sentences.append(
                 "LBFGS computes the gradients several times in one step, so gradients of several batches "
                 "can't be averaged together."
             )
         elif of.gradient_bytes is None or of.gradient_item is None:
-            found.append("The size of the gradients is not known, so there is no advice on compression.")
+            sentences.append("The size of the gradients is not known, so there is no advice on compression.")
     if of.data_s and of.workers is None:  # a framework without hooks has no data_s, and nothing is said
-        found.append("Batches don't come from a torch DataLoader, so there is no advice on its workers.")
-    return tuple(found)
+        sentences.append("Batches don't come from a torch DataLoader, so there is no advice on its workers.")
+    return tuple(sentences)
 
 
 def link_share(sent: int | None, step_s: float | None, size: int, link: float | None) -> float | None:
@@ -243,9 +243,9 @@ def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> flo
         mine = host.cores * busy
         others = 0.0
         # on one node, without workers, the ranks' own processes are all that training has there
-        own = [valid(s.cpu_utilization) for s in samples if s.loader_workers == 0]
-        if len(hosts) == 1 and own and len(own) == len(samples) and None not in own:
-            others = max(0.0, mine - sum(each or 0.0 for each in own))
+        of_ranks = [valid(s.cpu_utilization) for s in samples if s.loader_workers == 0]
+        if len(hosts) == 1 and of_ranks and len(of_ranks) == len(samples) and None not in of_ranks:
+            others = max(0.0, mine - sum(each or 0.0 for each in of_ranks))
             mine -= others
         # the scheduler also gives training a share of the cores that others use
         can = mine + host.cores * max(0.0, 1 - busy) + others * FAIR

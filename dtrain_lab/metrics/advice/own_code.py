@@ -15,8 +15,8 @@ def own_code(of: Measured) -> Advice | None:
         change=f"Shorten your loop's own code: it takes {100 * of.own:.0f} % of a step",
         gain=1.0,
         gain_error=0.0,
-        cost="It is neither the model, nor averaging, nor the loader: look for logging, sleeps, files, and "
-        "metrics computed at each step.",
+        cost="This is code outside of the model, the averaging of gradients and the data loader: look for "
+        "logging, sleeps, files, and metrics computed at each step.",
         diff="",
         values={"share": of.own},
     )

@@ -12,6 +12,7 @@ from dtrain_lab.metrics.diagnosis_text import (
     too_unsteady,
     waits_elsewhere,
 )
+from dtrain_lab.text.units import known_share
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 TOO_SHORT = (
@@ -42,25 +43,26 @@ def why_none(of: Measured | None, busy: str) -> str:
     shares = {"waiting for data": (reading, of.data_error)}
     if of.share is not None:
         shares["communication"] = of.share, of.error
-    if of.diagnosed and (what := too_unsteady(shares.get("communication"), shares["waiting for data"])):
-        return _unsteady(what, *shares[what])
+    if of.diagnosed and (name := too_unsteady(shares.get("communication"), shares["waiting for data"])):
+        return _unsteady(name, *shares[name])
     if missing := unknown(of):
         return missing[0]
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
         if of.share <= of.error:
             return f"How long communication takes is too unsteady to promise a gain. {MEASURE}"
-        told = f"Communication takes {_percent(of.share)} of a step"
+        beginning = f"Communication takes {known_share(of.share, of.error)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:
-            return f"{told}, most of it waiting for a slower rank: averaging less would not shorten that."
-        return f"{told}, but no known change is certain to shorten it."
+            waiting = "most of it waiting for a slower rank: averaging less would not shorten that"
+            return f"{beginning}, {waiting}."
+        return f"{beginning}, but no known change is certain to shorten it."
+    waits = known_share(reading, of.data_error)
     if reading >= data.FROM_SHARE:
-        waits = f"Waiting for data takes {_percent(reading)} of a step"
-        return f"{waits}, but the cores have no time for more workers."
+        return f"Waiting for data takes {waits} of a step, but the cores have no time for more workers."
     if of.share is None:
-        return f"Computation takes the time: waiting for data is {_percent(reading)} of a step."
+        return f"Computation takes the time: waiting for data is {waits} of a step."
     return (
-        f"Computation takes the time: communication is {_percent(of.share)} of a step, waiting for data "
-        f"{_percent(reading)}."
+        f"Computation takes the time: communication is {known_share(of.share, of.error)} of a step, "
+        f"waiting for data {waits}."
     )
 
 
@@ -69,14 +71,10 @@ def asks_diagnosis(why: str) -> bool:
     return why == TOO_SHORT or why.endswith((MEASURE, AGAIN))
 
 
-def _unsteady(what: str, share: float, error: float) -> str:
+def _unsteady(name: str, share: float, error: float) -> str:
     """What a diagnosis has found of a share that it could not measure well enough."""
     least, most = max(0.0, share - error), min(1.0, share + error)
     return (
         "The last diagnosis was too unsteady to promise a gain: its steps differed so much that "
-        f"{what} may take from {100 * least:.0f} to {100 * most:.0f} % of a step. {AGAIN}"
+        f"{name} may take from {100 * least:.0f} to {100 * most:.0f} % of a step. {AGAIN}"
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

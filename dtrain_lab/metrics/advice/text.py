@@ -34,26 +34,26 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
         is none. Then what is not known, and the size of the gradients.
     """
     ask = f"dtrain-lab cluster {{}} {cluster.name}{{}}" if terminal else "%distributed {}{}"
-    told = []
-    for one in advice:
-        tried = msgspec.convert(one["tried"], Tried) if one.get("tried") else None
-        known = one["gain"], one["gain_error"], tried
-        told.append(" ".join(filter(None, (wording.sentences(one["change"], *known), one["cost"]))))
-        if one["id"] in TRYABLE and tried is None and wording.is_vague(one["gain"], one["gain_error"]):
-            told.append(f"{INDENT}{ask.format('advise', ' --try ' + one['id'])}  # measures it")
-        code = one["diff"] or one["values"].get("code", "")
-        told += [f"{INDENT}{line}" for line in code.splitlines()]
-    why = "" if told else why_none(cluster)
+    texts = []
+    for item in advice:
+        tried = msgspec.convert(item["tried"], Tried) if item.get("tried") else None
+        gain = item["gain"], item["gain_error"], tried
+        texts.append(" ".join(filter(None, (wording.sentences(item["change"], *gain), item["cost"]))))
+        if item["id"] in TRYABLE and tried is None and wording.is_vague(item["gain"], item["gain_error"]):
+            texts.append(f"{INDENT}{ask.format('advise', ' --try ' + item['id'])}  # measures it")
+        code = item["diff"] or item["values"].get("code", "")
+        texts += [f"{INDENT}{line}" for line in code.splitlines()]
+    why = "" if texts else why_none(cluster)
     if why == TOO_SHORT:  # other metrics are those of the loop before
         return [why, f"{INDENT}{ask.format('diagnose', '')}"]
     if why:
-        told.append(why)
+        texts.append(why)
     if asks_diagnosis(why):
-        told.append(f"{INDENT}{ask.format('diagnose', '')}")
+        texts.append(f"{INDENT}{ask.format('diagnose', '')}")
     # with one rank, and in a hang, the reason is said already
     judged = bool(advice) or why in (NOTHING, cluster.metrics.no_advice)
     doubts = [doubt for doubt in cluster.metrics.unknown if judged and doubt != why]
-    return [*told, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
+    return [*texts, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
 
 
 def sent(cluster: Cluster) -> str:
@@ -100,18 +100,18 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
         cluster: The cluster, for its number of ranks.
     """
     ranks = cluster.world.size
-    said = batch(metrics, ranks)
-    if not said:
+    sentence = batch(metrics, ranks)
+    if not sentence:
         return ""
-    said = f"{said[0].upper()}{said[1:]}."
+    sentence = f"{sentence[0].upper()}{sentence[1:]}."
     loop = _loop(metrics)
     epoch = loop.epoch if loop is not None else None
     if loop is None or epoch is None or not epoch.split or not loop.rank_batch:
-        return said
+        return sentence
     if loop.global_batch != ranks * loop.rank_batch:
-        return said
+        return sentence
     each = loop.rank_batch * loop.accumulated
-    return f"{said} {weak_scaling(each, ranks, 2 * ranks, epoch.total, loop.accumulated)}"
+    return f"{sentence} {weak_scaling(each, ranks, 2 * ranks, epoch.total, loop.accumulated)}"
 
 
 def _loop(metrics: Metrics) -> Metrics | Last | None:

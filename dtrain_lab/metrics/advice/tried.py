@@ -8,7 +8,8 @@ from statistics import fmean, median, stdev
 from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import wording
-from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, STUDENT, median_error
+from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.diagnosis import ELSEWHERE, STUDENT, median_error
 from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -24,8 +25,8 @@ def change(advice: Advice) -> Change | None:
     """
     if not is_tryable(advice):
         return None
-    way = advice.values.get("way", "optimize") if advice.id == "accumulate" else ""
-    return Change(advice.id, int(advice.values.get(NUMBERS[advice.id], 0)), way)
+    method = advice.values.get("way", "optimize") if advice.id == "accumulate" else ""
+    return Change(advice.id, int(advice.values.get(NUMBERS[advice.id], 0)), method)
 
 
 def is_tryable(advice: Advice) -> bool:
@@ -49,24 +50,24 @@ def tried(timings: Sequence[StepTimings], advice: Advice) -> Tried:
     usual = fmean(before) if advice.id == "workers" else median(before)
     loops = [r.loop_s for r in timings if r.loop_s is not None]
     loop = median(loops) if loops else 0.0
-    own = loop - usual if loop > ELSEWHERE * usual else 0.0
+    elsewhere = loop - usual if loop > ELSEWHERE * usual else 0.0
     if advice.id == "workers":
-        b, a = fmean(before) + own, fmean(after) + own
+        b, a = fmean(before) + elsewhere, fmean(after) + elsewhere
         gain = b / a
         few = STUDENT.get(max(2, min(len(before), len(after))), 2.0)
         error = few * gain * ((_error(before) / b) ** 2 + (_error(after) / a) ** 2) ** 0.5
     else:
-        gains = [(b + own) / (a + own) for b, a in zip(before, after, strict=False)]
+        gains = [(b + elsewhere) / (a + elsewhere) for b, a in zip(before, after, strict=False)]
         gain = median(gains)
         error = median_error(gains) if len(gains) > 1 else gain
     error = max(LEAST_ERROR, error)
     steps = min(r.steps for r in timings)
-    what = change(advice)
-    way = what.way if what is not None else ""
-    found = Tried(advice.id, gain, error, advice.gain, advice.gain_error, steps, text="", way=way)
-    known = advice.gain, advice.gain_error, found
-    text = f"{wording.headline(advice.change, *known)}. {wording.note(*known)}"
-    return replace(found, text=text)
+    tried_change = change(advice)
+    method = tried_change.way if tried_change is not None else ""
+    trial = Tried(advice.id, gain, error, advice.gain, advice.gain_error, steps, text="", way=method)
+    shown = advice.gain, advice.gain_error, trial
+    text = f"{wording.headline(advice.change, *shown)}. {wording.note(*shown)}"
+    return replace(trial, text=text)
 
 
 def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:

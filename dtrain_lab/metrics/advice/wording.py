@@ -24,8 +24,8 @@ def headline(change: str, gain: float, error: float, tried: Tried | None = None)
         error: Its error.
         tried: What it gained when it was tried, which replaces the prediction.
     """
-    said = faster(gain, error) if tried is None else faster_when_tried(tried)
-    return f"{change}: {said}" if said else change
+    gained = faster(gain, error) if tried is None else faster_when_tried(tried)
+    return f"{change}: {gained}" if gained else change
 
 
 def note(gain: float, error: float, tried: Tried | None = None) -> str:
@@ -44,8 +44,8 @@ def note(gain: float, error: float, tried: Tried | None = None) -> str:
 
 def sentences(change: str, gain: float, error: float, tried: Tried | None = None) -> str:
     """Return the headline and the note as sentences; arguments as of `headline`."""
-    said = f"{headline(change, gain, error, tried)}.", note(gain, error, tried)
-    return " ".join(filter(None, said))
+    parts = f"{headline(change, gain, error, tried)}.", note(gain, error, tried)
+    return " ".join(filter(None, parts))
 
 
 def faster(gain: float, error: float) -> str:
@@ -68,8 +68,8 @@ def faster(gain: float, error: float) -> str:
 
 def faster_when_tried(tried: Tried) -> str:
     """Return how much faster a change was when it was tried, as precisely as it was measured."""
-    said = _when_tried(tried.gain, tried.gain_error)
-    return f"{said} with {counted(tried.other_ranks, 'rank')}" if tried.other_ranks is not None else said
+    gained = _when_tried(tried.gain, tried.gain_error)
+    return f"{gained} with {counted(tried.other_ranks, 'rank')}" if tried.other_ranks is not None else gained
 
 
 def is_vague(gain: float, error: float) -> bool:

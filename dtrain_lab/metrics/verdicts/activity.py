@@ -39,11 +39,11 @@ def in_line(ranks: Sequence[int], lines: Mapping[int, str]) -> str:
         ranks: ranks that others wait for.
         lines: source of the innermost frame of the user's own code, by rank.
     """
-    known = [rank for rank in ranks if lines.get(rank, "").strip()]
-    if not known:
+    located = [rank for rank in ranks if lines.get(rank, "").strip()]
+    if not located:
         return ""
-    text = lines[known[0]].strip()
-    same = tuple(rank for rank in known if lines[rank].strip() == text)
+    text = lines[located[0]].strip()
+    same = tuple(rank for rank in located if lines[rank].strip() == text)
     if len(same) < len(ranks):
         who = f"{rank_names.sentence_name(same)} {'is' if len(same) == 1 else 'are'}"
     else:

@@ -125,7 +125,7 @@ class Asleep:
         Args:
             samples: the latest sample of each rank.
             now: time of a monotonic clock, seconds.
-            crowded: whether threads of a machine wait for its cores; then nothing can be said.
+            crowded: whether threads of a machine wait for its cores; then nothing is measured.
 
         Returns:
             The new value of `share`.
@@ -145,9 +145,9 @@ class Asleep:
         if len(self._shares) < FEWEST and not self._mostly:  # the first may be of a time before the loop
             return self.share
         self._by_rank = {
-            rank: fmean(known[rank] for _, known in self._shares if rank in known) for rank in shares
+            rank: fmean(by_rank[rank] for _, by_rank in self._shares if rank in by_rank) for rank in shares
         }
-        usual = fmean(median(known.values()) for _, known in self._shares)
+        usual = fmean(median(by_rank.values()) for _, by_rank in self._shares)
         self._mostly = usual >= (LEAVE if self._mostly else ENTER)
         self.share = min(1.0, usual) if self._mostly else 0.0
         return self.share

@@ -1,4 +1,4 @@
-"""Verdicts on a world that hangs: which ranks wait in which collective, and which ranks never joined it."""
+"""Judges a world that hangs: which ranks wait in which collective, and which ranks never joined it. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.verdicts import mismatch
-from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
+from dtrain_lab.metrics.verdicts import hang_verdicts, mismatch
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD
-from dtrain_lab.metrics.verdicts.positions import by_operation, positions, waits
-from dtrain_lab.text import rank_names
-from dtrain_lab.text.lists import listed
-from dtrain_lab.wire.kinds import VerdictKind
+from dtrain_lab.metrics.verdicts.hang_verdicts import Wait
+from dtrain_lab.metrics.verdicts.positions import positions
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.stacks import Where
@@ -91,88 +88,38 @@ def _judged(
     waiting = [s for s in samples if s.operation and (s.in_operation_s or 0.0) >= within]
     if not waiting:
         return None
-    peers = tuple(sorted(inside))  # including ranks that joined later and have waited less than the threshold
-    first = waiting[0]
-    since = max(s.in_operation_s or 0.0 for s in waiting)
+    wait = Wait(samples, waiting, tuple(sorted(inside)), missing, places, lines)
     # if a rank runs the cell and its sample says idle, the sample is from the previous cell
     told = [s for s in samples if (s.rank in busy or s.rank in in_cell) and not (s.idle and s.rank in busy)]
     differs = mismatch.find({s.rank: s.calls for s in told})
     if differs is not None:
-        return _mismatched(differs, peers, since, samples, places)
+        return hang_verdicts.mismatched(wait, differs)
     if not missing and all(s.operation == BACKWARD for s in waiting):
         return None  # a long backward on every rank can't be distinguished from work
     if not missing:
-        return _verdict(
-            "no_progress", (), peers, first, since, None,
-            f"No progress for {since:.0f} s. Every rank waits in {_operations(waiting)}.",
-            "Often ranks called different collectives, or with different shapes.",
-        )  # fmt: skip
-    apart = _apart(missing, peers, first, since, samples, busy, in_cell, places)
+        return hang_verdicts.no_progress(wait)
+    apart = _apart(wait, busy, in_cell)
     if apart is not None:
         return apart
-    stopped = tuple(s.rank for s in samples if s.stopped and s.rank in missing)
-    wait = "waits" if len(peers) == 1 else "wait"
+    absent = [s for s in samples if s.rank in missing]
+    stopped = tuple(s.rank for s in absent if s.stopped)
     if stopped:
-        verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
-        return _verdict(
-            "halted", stopped, peers, first, since, None,
-            f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
-            f"{rank_names.count(len(peers))} {wait} for {they}.",
-            "The process was sent SIGSTOP, or a debugger has stopped it; SIGCONT resumes it.",
-        )  # fmt: skip
+        return hang_verdicts.halted(wait, stopped)
     lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
-    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
+    working = _working([s for s in absent if s.rank in busy], activities or {}, lately)
     if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
-        return _busy(working[0], working[1], peers, first, since, places, lines)
-    one = len(missing) == 1
-    waiting_text = f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}."
-    who = f"{rank_names.sentence_name(missing)} {'is' if one else 'are'}"
-    found = _verdict(
-        "stuck", missing, peers, first, since, places.get(missing[0]), f"{who} stuck. {waiting_text}",
-        in_line(missing, lines)
-        or "Often its data ended early, or a branch skipped a step on this rank alone.",
-    )  # fmt: skip
-    if all(_computes(s) for s in samples if s.rank in missing):  # the same episode, which may end by itself
-        return replace(found, code="computing", text=f"{who} still computing. {waiting_text}")
-    return found
+        return hang_verdicts.behind(wait, *working)
+    return hang_verdicts.stuck(wait, computing=all(_computes(s) for s in absent))
 
 
-def _apart(
-    missing: tuple[int, ...],
-    peers: tuple[int, ...],
-    first: RankSample,
-    since: float,
-    samples: Sequence[RankSample],
-    busy: Sequence[int],
-    in_cell: Sequence[int],
-    places: Mapping[int, Where],
-) -> Verdict | None:
+def _apart(wait: Wait, busy: Sequence[int], in_cell: Sequence[int]) -> Verdict | None:
     """The verdict if none of the missing ranks runs the cell, or if all of them have ended it."""
-    ended = tuple(rank for rank in missing if rank not in busy and rank in in_cell)
-    outside = tuple(rank for rank in missing if rank not in busy and rank not in in_cell)
-    one = len(missing) == 1
-    who = waits(samples)
-    operations = listed(by_operation(samples))
-    if outside == missing:
-        return _verdict(
-            "not_in_cell", missing, peers, first, since, None,
-            f"{who}; {rank_names.name(missing)} {'does' if one else 'do'}n't run this cell.",
-            "Run the cell on all ranks, or create a group of the ranks that run it.",
-        )  # fmt: skip
-    if ended == missing and len(peers) < len(missing):
-        return _verdict(
-            "extra", peers, missing, first, since, places.get(peers[0]),
-            f"{rank_names.sentence_name(peers)} called {operations} once more than "
-            f"{rank_names.name(missing)}, which {'has' if one else 'have'} finished the cell.",
-            "Often its data is longer than the others', or a branch has a collective on this rank alone.",
-            kind="mismatch",
-        )  # fmt: skip
-    if ended == missing:
-        return _verdict(
-            "left", missing, peers, first, since, None,
-            f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} finished the cell.",
-            "Often its data ended early, or a branch skipped a collective on this rank alone.",
-        )  # fmt: skip
+    missing = wait.missing
+    if all(rank not in busy and rank not in in_cell for rank in missing):
+        return hang_verdicts.not_in_cell(wait)
+    if all(rank not in busy and rank in in_cell for rank in missing):
+        fewer = len(wait.peers) < len(missing)
+        return hang_verdicts.extra(wait) if fewer else hang_verdicts.left(wait)
     return None
 
 
@@ -194,109 +141,3 @@ def _working(
         elif sample.beat_s is not None and sample.beat_s < lately_s and (sample.step or sample.doing):
             found[sample.rank] = "works"
     return (next(iter(found.values())), sorted(found)) if found else None
-
-
-def _busy(
-    what: str,
-    ranks: Sequence[int],
-    peers: tuple[int, ...],
-    first: RankSample,
-    since: float,
-    places: Mapping[int, Where],
-    lines: Mapping[int, str],
-) -> Verdict:
-    """Verdict on missing ranks that are busy with something that takes long; not an alarm."""
-    who, they = rank_names.sentence_name(tuple(ranks)), "it" if len(ranks) == 1 else "them"
-    waits = f"{rank_names.count(len(peers))} {'waits' if len(peers) == 1 else 'wait'} for {they}."
-    if what == "data":
-        return _verdict(
-            "waits_for_data", tuple(ranks), peers, first, since, places.get(ranks[0]),
-            f"{who} {'waits' if len(ranks) == 1 else 'wait'} for data. {waits}",
-            "More workers in its loader, a faster disk, or fewer transforms.",
-            kind="input_bound",
-        )  # fmt: skip
-    verb, hint = BUSY_WORDS[what]
-    if what == "works":
-        hint = in_line(ranks, lines) or hint
-    return _verdict(
-        "behind", tuple(ranks), peers, first, since, places.get(ranks[0]),
-        f"{who} {verb if len(ranks) == 1 else _plural(verb)}. {waits}", hint, kind="slow",
-    )  # fmt: skip
-
-
-def _plural(verb: str) -> str:
-    return {"compiles": "compile", "works on": "work on"}.get(verb, "read or write a checkpoint")
-
-
-def _mismatched(
-    found: mismatch.Mismatch,
-    waiting: tuple[int, ...],
-    since: float,
-    samples: Sequence[RankSample],
-    places: Mapping[int, Where],
-) -> Verdict:
-    called = found.called
-    peers = found.peers or waiting
-    return Verdict(
-        id=f"mismatch-{called.group}-{called.number}",
-        kind="mismatch",
-        code="mismatch",
-        values={
-            "ranks": rank_names.compact(found.ranks),
-            "peers": rank_names.compact(found.peers),
-            "called": mismatch.describe(called),
-            "expected": mismatch.describe(found.expected),
-            "seconds": round(since),
-        },
-        text=found.text,
-        ranks=found.ranks,
-        peers=peers,
-        operation=called.operation,
-        sequence=called.number,
-        where=places.get(found.ranks[0]),
-        since_s=since,
-        hint=found.hint,
-        actions=("interrupt", "stacks", "restart"),
-        standings=positions(found.ranks, peers, samples, places, found.each),
-    )
-
-
-def _operations(waiting: Sequence[RankSample]) -> str:
-    return listed(sorted({s.operation or "" for s in waiting}))
-
-
-def _verdict(
-    code: str,
-    missing: tuple[int, ...],
-    peers: tuple[int, ...],
-    first: RankSample,
-    since: float,
-    where: Where | None,
-    text: str,
-    hint: str,
-    kind: VerdictKind = "stuck",
-) -> Verdict:
-    return Verdict(
-        id=f"{code}-{first.operation}-{first.sequence}",
-        kind="unknown" if code == "no_progress" else kind,
-        code=code,
-        values={
-            "ranks": rank_names.compact(missing),
-            "peers": rank_names.compact(peers),
-            "count": len(peers),
-            "operation": first.operation,
-            "seconds": round(since),
-        },
-        text=text,
-        ranks=missing,
-        peers=peers,
-        operation=first.operation,
-        sequence=first.sequence,
-        where=where,
-        since_s=since,
-        hint=hint,
-        # ranks that don't run the cell are idle: a restart would only lose their variables
-        actions=("interrupt", "stacks")
-        if code in ("left", "not_in_cell")
-        else ("interrupt", "stacks", "restart"),
-    )

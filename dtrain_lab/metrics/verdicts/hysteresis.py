@@ -80,50 +80,50 @@ class VerdictHysteresis:
         self._shown = self._changed = None
         self._hang = self._key = ""
 
-    def update(self, found: Verdict | None, now: float) -> Verdict | None:
+    def update(self, verdict: Verdict | None, now: float) -> Verdict | None:
         """Evaluate which verdict is shown now.
 
         Args:
-            found: the verdict of the current metrics.
+            verdict: the verdict of the current metrics.
             now: time of a monotonic clock, seconds.
         """
-        if found is not None and found.operation is not None:
-            return self._waiting(found, now)
+        if verdict is not None and verdict.operation is not None:
+            return self._waiting(verdict, now)
         if self._hang:  # that collective is over
             self.forget()
-        return self._moving(found, now)
+        return self._moving(verdict, now)
 
-    def _waiting(self, found: Verdict, now: float) -> Verdict:
+    def _waiting(self, verdict: Verdict, now: float) -> Verdict:
         """A verdict on ranks that wait in a collective is shown at once: it already lasts for long."""
-        about = f"{found.operation} {found.sequence}"
+        about = f"{verdict.operation} {verdict.sequence}"
         shown = self._shown
-        if shown is None or not self._hang or (about != self._hang and not (found.alarm and shown.alarm)):
-            self._begin(found, now - (found.since_s or 0.0))
-        elif found.code != shown.code and shown.kind in UNHURRIED:
-            if self._changed is None or self._changed[0] != found.code:
-                self._changed = found.code, now
-            if now - self._changed[1] < (AGAIN_S if found.alarm else SOFTER_S):
-                return replace(shown, since_s=found.since_s)
-            self._shown = replace(found, id=shown.id)
+        if shown is None or not self._hang or (about != self._hang and not (verdict.alarm and shown.alarm)):
+            self._begin(verdict, now - (verdict.since_s or 0.0))
+        elif verdict.code != shown.code and shown.kind in UNHURRIED:
+            if self._changed is None or self._changed[0] != verdict.code:
+                self._changed = verdict.code, now
+            if now - self._changed[1] < (AGAIN_S if verdict.alarm else SOFTER_S):
+                return replace(shown, since_s=verdict.since_s)
+            self._shown = replace(verdict, id=shown.id)
         else:
-            self._shown = replace(found, id=shown.id)
+            self._shown = replace(verdict, id=shown.id)
         self._changed = None
         self._hang = about
         assert self._shown is not None
         return self._shown
 
-    def _moving(self, found: Verdict | None, now: float) -> Verdict | None:
-        key = found.id if found is not None else ""
-        if found is not None:
-            self._latest[key] = found
-            self._explanations.append((now, found))
+    def _moving(self, latest: Verdict | None, now: float) -> Verdict | None:
+        key = latest.id if latest is not None else ""
+        if latest is not None:
+            self._latest[key] = latest
+            self._explanations.append((now, latest))
         while self._explanations and self._explanations[0][0] < now - EXPLAINED_S:
             self._explanations.popleft()
         self._evaluations.append((now, key))
         while len(self._evaluations) > 2 and self._evaluations[1][0] < now - KEPT_S:
             self._evaluations.popleft()
-        seen = {key for _, key in self._evaluations}
-        self._latest = {key: verdict for key, verdict in self._latest.items() if key in seen}
+        recent = {key for _, key in self._evaluations}
+        self._latest = {key: verdict for key, verdict in self._latest.items() if key in recent}
         shown = self._shown
         busy = self._share(TOO_BUSY, now, BUSY.leave_s) > BUSY.leave
         best = max(self._latest, key=lambda k: self._share(k, now, _rule(k, busy).enter_s), default="")
@@ -139,23 +139,23 @@ class VerdictHysteresis:
             if now - self._since >= rule.leave_s and self._share(current, now, rule.leave_s) <= rule.leave:
                 self._shown = None
                 self._key = ""
-            elif key == current and found is not None:
-                self._shown = replace(self._explained(found, shown, now), id=shown.id)
+            elif key == current and latest is not None:
+                self._shown = replace(self._explained(latest, shown, now), id=shown.id)
         if self._shown is None:
             return None
         self._last[self._key] = self._shown.id, now
         return replace(self._shown, since_s=now - self._since)
 
-    def _explained(self, found: Verdict, shown: Verdict, now: float) -> Verdict:
-        """The found verdict, or the shown one while it is not certain that its cause is another one."""
-        cause = _cause(found)
+    def _explained(self, latest: Verdict, shown: Verdict, now: float) -> Verdict:
+        """Return the latest verdict, or the shown one while its cause may still be the same."""
+        cause = _cause(latest)
         if cause == _cause(shown):
-            return found
-        causes = [_cause(verdict) for _, verdict in self._explanations if verdict.id == found.id]
+            return latest
+        causes = [_cause(verdict) for _, verdict in self._explanations if verdict.id == latest.id]
         evaluated_s = now - self._explanations[0][0]
         share = causes.count(cause) / len(causes)
         lasts = evaluated_s >= EXPLAINED_S * EXPLAINED_SHARE and share >= EXPLAINED_SHARE
-        return found if lasts else shown
+        return latest if lasts else shown
 
     def _usual(self, key: str) -> Verdict:
         """The latest verdict of an id with the cause that was found most often."""
@@ -163,23 +163,23 @@ class VerdictHysteresis:
         usual = Counter(_cause(verdict) for verdict in alike).most_common(1)
         return next((v for v in reversed(alike) if _cause(v) == usual[0][0]), self._latest[key])
 
-    def _begin(self, found: Verdict, since: float, same_s: float = 0.0) -> None:
-        known, at = self._last.get(found.id, ("", 0.0))
-        if not known or since - at >= same_s:
+    def _begin(self, verdict: Verdict, since: float, same_s: float = 0.0) -> None:
+        episode, at = self._last.get(verdict.id, ("", 0.0))
+        if not episode or since - at >= same_s:
             self._episodes += 1
-            known = f"{found.id}-{self._episodes}"
-        self._shown = replace(found, id=known)
+            episode = f"{verdict.id}-{self._episodes}"
+        self._shown = replace(verdict, id=episode)
         self._since = since
 
     def _share(self, key: str, now: float, within_s: float) -> float:
         """The share of the last `within_s` seconds in which a verdict held."""
         total = mine = 0.0
         until = now
-        for at, seen in reversed(self._evaluations):
+        for at, evaluated in reversed(self._evaluations):
             begin = max(at, now - within_s)
             lasted = min(max(0.0, until - begin), LOOK_COUNTS_S)
             total += lasted
-            mine += lasted if seen == key else 0.0
+            mine += lasted if evaluated == key else 0.0
             until = at
             if at <= now - within_s:
                 break

@@ -77,12 +77,13 @@ def _mismatch(kinds: Mapping[CollectiveCall, Sequence[int]]) -> Mismatch:
     else:
         hint = "Often a last batch that is smaller, or a model that differs between ranks."
     against = listed([describe(call) for call, _ in others])
+    counted = f"Collective no. {called.number} of the process group"
     return Mismatch(
         tuple(sorted(rank for _, ranks in others for rank in ranks)),
         tuple(sorted(peers)),
         called,
         expected,
         text,
-        f"Collective no. {called.number}: {against} against {describe(expected)}. {hint}",
+        f"{counted}: {against} against {describe(expected)}. {hint}",
         {rank: call for call, ranks in kinds.items() for rank in ranks},
     )

@@ -58,5 +58,5 @@ class Pace:
             self._steady = evaluated_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
 
     def _share(self, since: float) -> float:
-        found = [even for at, even in self._evaluations if at >= since]
-        return sum(found) / len(found)
+        evaluations = [even for at, even in self._evaluations if at >= since]
+        return sum(evaluations) / len(evaluations)

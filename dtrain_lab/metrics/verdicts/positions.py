@@ -47,10 +47,10 @@ def positions(
     Returns:
         Groups of ranks at fault first, then larger groups before smaller ones.
     """
-    known = {s.rank: s for s in samples}
+    by_rank = {s.rank: s for s in samples}
     groups: dict[HangPosition, list[int]] = {}
     for rank in sorted({*blamed, *peers}):
-        operation, sequence, size = _operation(known.get(rank), (called or {}).get(rank))
+        operation, sequence, size = _operation(by_rank.get(rank), (called or {}).get(rank))
         key = HangPosition((), rank in blamed, operation, sequence, size, places.get(rank))
         groups.setdefault(key, []).append(rank)
     ordered = sorted(groups.items(), key=lambda item: (not item[0].blamed, -len(item[1]), item[1]))

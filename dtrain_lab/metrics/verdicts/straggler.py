@@ -1,4 +1,4 @@
-"""Verdicts on a world that could be faster: a slow rank and its cause, waiting for data, a busy machine."""
+"""Verdicts on a world that could be faster: a slow rank and its cause, a busy machine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from dtrain_lab.wire.node_use import HostUse
 SLOW_SHARE = 0.10
 SLOW_MADS = 3.0
 SLOW_STEPS = 20
-INPUT_BOUND_SHARE = 0.25
-"""Share of a step from which waiting for data on the median rank makes training input-bound."""
 FULL = 0.85
 """CPU utilization above which a node has no free cores."""
 CROWD_SHARE = 0.2
@@ -29,30 +27,6 @@ LOADER = "data"
 SLEEPS = "its own code sleeps, or waits for a file or a network"
 WANTED = 1.25
 """Runnable threads per core above which threads wait for cores, and step times become unreliable."""
-
-
-def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
-    """Verdict that the ranks wait for data in every step; None if they don't.
-
-    Args:
-        samples: the latest sample of each rank.
-    """
-    known = [s for s in samples if s.step_s and s.data_s is not None and (s.step or 0) >= SLOW_STEPS]
-    if not known:
-        return None
-    share = median((s.data_s or 0.0) / (s.step_s or 1.0) for s in known)
-    if share < INPUT_BOUND_SHARE:
-        return None
-    data = median(s.data_s or 0.0 for s in known)
-    return Verdict(
-        id="input_bound",
-        kind="input_bound",
-        code="input_bound",
-        values={"share": share, "data_s": data},
-        text=f"Training waits for data: {share * 100:.0f} % of a step.",
-        hint=f"The loader takes {data * 1e3:.3g} ms a step: more workers (num_workers), or fewer transforms.",
-        actions=("stacks",),
-    )
 
 
 def can_judge(samples: Sequence[RankSample]) -> bool:
@@ -80,25 +54,25 @@ def slow(
         error: error of the share of communication, as a share of the step.
         hosts: load of each rank's node, by rank.
     """
-    known = [s for s in samples if s.step_s and s.exposed_s is not None and (s.step or 0) >= SLOW_STEPS]
-    if len(known) < 2:
+    training = [s for s in samples if s.step_s and s.exposed_s is not None and (s.step or 0) >= SLOW_STEPS]
+    if len(training) < 2:
         return None
-    if all(s.exposed_s == 0.0 for s in known):  # they exchange nothing, as with a parameter server
+    if all(s.exposed_s == 0.0 for s in training):  # they exchange nothing, as with a parameter server
         return None
     # as measured: what charts show is also corrected for cold caches, by an estimate
-    own = {s.rank: own_s(s.step_s, s.exposed_s) or 0.0 for s in known}
-    rank = max(own, key=lambda r: own[r])
-    others = [time for r, time in own.items() if r != rank]
+    own_times = {s.rank: own_s(s.step_s, s.exposed_s) or 0.0 for s in training}
+    rank = max(own_times, key=lambda r: own_times[r])
+    others = [time for r, time in own_times.items() if r != rank]
     usual = median(others)
     spread = median(abs(time - usual) for time in others)
-    step = next(s.step_s or 0.0 for s in known if s.rank == rank)
-    over = own[rank] - usual
+    step = next(s.step_s or 0.0 for s in training if s.rank == rank)
+    over = own_times[rank] - usual
     if over <= max(SLOW_SHARE * usual, SLOW_MADS * spread, error * step):
         return None
     wait = "waits" if len(others) == 1 else "wait"
-    whom = f"rank {next(r for r in own if r != rank)}" if len(others) == 1 else "the others"
-    often = _often(known, rank, usual, over)
-    cause, why = _cause(known, rank, over, hosts or {})
+    whom = f"rank {next(r for r in own_times if r != rank)}" if len(others) == 1 else "the others"
+    often = _often(training, rank, usual, over)
+    cause, why = _cause(training, rank, over, hosts or {})
     return Verdict(
         id=f"slow-{rank}",
         kind="slow",
@@ -108,12 +82,12 @@ def slow(
             "count": len(others),
             "over_s": over,
             "usual_s": usual,
-            "data_s": min(over, max(0.0, _later_data_s(known, rank))),
+            "data_s": min(over, max(0.0, _later_data_s(training, rank))),
             "cause": f"{often}: {cause}",
         },
         text=f"Rank {rank} is slow. {rank_names.count(len(others))} {wait} for it.",
         ranks=(rank,),
-        peers=tuple(r for r in own if r != rank),
+        peers=tuple(r for r in own_times if r != rank),
         hint=f"{over * 1e3:.3g} ms a step longer than {whom}{often}{why}.",
         actions=("stacks",),
     )
@@ -145,11 +119,11 @@ def busiest(hosts: Mapping[str, HostUse]) -> Verdict | None:
     return too_busy(name, hosts[name], alone=len(hosts) == 1) if name is not None else None
 
 
-def is_plain(found: Verdict) -> bool:
+def is_plain(verdict: Verdict) -> bool:
     """Whether a verdict can't be noise of a busy machine: twice as long, or half a step for data."""
-    if found.kind == "slow":
-        return bool(found.values["over_s"] >= found.values["usual_s"])
-    return bool(found.values["share"] >= PLAIN_SHARE)
+    if verdict.kind == "slow":
+        return bool(verdict.values["over_s"] >= verdict.values["usual_s"])
+    return bool(verdict.values["share"] >= PLAIN_SHARE)
 
 
 def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
@@ -174,13 +148,13 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
     )
 
 
-def busy_note(found: Verdict) -> str:
+def busy_note(verdict: Verdict) -> str:
     """Text on why times of a loop predict nothing, valid while it runs and after its end.
 
     Args:
-        found: the verdict `too_busy`.
+        verdict: the verdict `too_busy`.
     """
-    node, threads, cores = (found.values[name] for name in ("node", "threads", "cores"))
+    node, threads, cores = (verdict.values[name] for name in ("node", "threads", "cores"))
     where = node or "this machine"
     many = f"{threads} threads wanted the {_cores(cores)} of {where}"
     return f"While it trained, {many}: times and shares are rough."
@@ -190,9 +164,9 @@ def _cores(count: int) -> str:
     return "one core" if count == 1 else f"{count} cores"
 
 
-def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) -> str:
+def _often(training: Sequence[RankSample], rank: int, usual: float, over: float) -> str:
     """Text on whether a rank is slow in every step, as far as known."""
-    mine = next(s for s in known if s.rank == rank)
+    mine = next(s for s in training if s.rank == rank)
     if mine.typical_own_s is None:
         return ""
     typical = mine.typical_own_s - usual
@@ -200,7 +174,7 @@ def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) ->
 
 
 def _cause(
-    known: Sequence[RankSample], rank: int, over: float, hosts: Mapping[int, HostUse]
+    training: Sequence[RankSample], rank: int, over: float, hosts: Mapping[int, HostUse]
 ) -> tuple[str, str]:
     """Find the cause of more than half of the time by which a rank's step is longer.
 
@@ -209,10 +183,10 @@ def _cause(
     Returns:
         The cause as a word, and its text; both empty if unknown.
     """
-    mine = next(s for s in known if s.rank == rank)
-    others = [s for s in known if s.rank != rank]
-    data = _later_data_s(known, rank)
-    asleep = min(_asleep_s(mine), over - max(0.0, data))  # the rest of it the others may sleep, too
+    mine = next(s for s in training if s.rank == rank)
+    others = [s for s in training if s.rank != rank]
+    data = _later_data_s(training, rank)
+    asleep = min(_asleep_s(mine), over - max(0.0, data))  # during the rest, the others may sleep, too
     both = min(data, asleep) >= BESIDE * over and data + asleep > over / 2
     takes = f"its data loader takes {data * 1e3:.3g} ms of that"
     if data > over / 2:
@@ -228,7 +202,7 @@ def _cause(
         return "", ""
     step = mine.step_s or 0.0
     if mine.starved * step > over / 2:
-        crowd = _crowd(known, rank, host, hosts) if host is not None else ""
+        crowd = _crowd(training, rank, host, hosts) if host is not None else ""
         text = f": it waits for a free core for {mine.starved * 100:.0f} % of the time{crowd}"
         return "crowded" if crowd else "starved", text
     if both:
@@ -236,10 +210,10 @@ def _cause(
     return (CAUSE, f": {SLEEPS}") if asleep > over / 2 else ("", "")
 
 
-def _later_data_s(known: Sequence[RankSample], rank: int) -> float:
+def _later_data_s(training: Sequence[RankSample], rank: int) -> float:
     """Time by which a rank waits longer for its data loader than the others, seconds; may be negative."""
-    mine = next(s for s in known if s.rank == rank)
-    return (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in known if s.rank != rank)
+    mine = next(s for s in training if s.rank == rank)
+    return (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in training if s.rank != rank)
 
 
 def _asleep_s(mine: RankSample) -> float:
@@ -256,11 +230,11 @@ def _throttled(hosts: Mapping[int, HostUse], rank: int) -> bool:
     return host is not None and bool(host.throttled)
 
 
-def _crowd(known: Sequence[RankSample], rank: int, host: HostUse, hosts: Mapping[int, HostUse]) -> str:
+def _crowd(training: Sequence[RankSample], rank: int, host: HostUse, hosts: Mapping[int, HostUse]) -> str:
     """Text on cores of a rank's node kept busy by other processes than our ranks; empty if few are."""
     if host.cpu_utilization is None or host.cpu_utilization < FULL:
         return ""
-    ours = sum(s.cpu_utilization or 0.0 for s in known if hosts.get(s.rank) is host)
+    ours = sum(s.cpu_utilization or 0.0 for s in training if hosts.get(s.rank) is host)
     others = host.cpu_utilization * host.cores - ours
     if others < CROWD_SHARE * host.cores:
         return ""

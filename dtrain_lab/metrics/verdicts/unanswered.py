@@ -9,11 +9,14 @@ from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 CODE = "deaf"
-"""Code of the verdict, and of the summary that tells it."""
+"""Code of the verdict, and of the summary that reports it."""
 
 
 def verdict(
-    deaf: Sequence[int], reason: tuple[str, str, str] | None, samples: Sequence[RankSample]
+    deaf: Sequence[int],
+    reason: tuple[str, str, str] | None,
+    samples: Sequence[RankSample],
+    since_s: float | None = None,
 ) -> Verdict | None:
     """Say which ranks don't answer, and why.
 
@@ -21,6 +24,7 @@ def verdict(
         deaf: ranks that don't answer an interrupt.
         reason: code, sentence and hint of the world's state.
         samples: the latest sample of each rank.
+        since_s: time since the interrupt that the first of them does not answer, seconds; None if unknown.
 
     Returns:
         The verdict; None if every rank answers.
@@ -46,6 +50,7 @@ def verdict(
         values={"ranks": rank_names.compact(ranks), "count": len(ranks)},
         text=text,
         ranks=ranks,
+        since_s=since_s,
         hint=hint,
         actions=("interrupt", "stacks", "restart"),
     )

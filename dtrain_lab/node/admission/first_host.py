@@ -18,7 +18,8 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, AdmissionFailed, HostTicket
-from dtrain_lab.placement import gang, network
+from dtrain_lab.placement import network
+from dtrain_lab.placement.slots import gang
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
 
@@ -49,8 +50,8 @@ class FirstHost:
         self._know: set[int] = set()
         """Hosts that have the head's endpoints."""
         if others:
-            made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
-            self._curve = Curve(self._context, (made.keys, made.secret))
+            keys = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
+            self._curve = Curve(self._context, (keys.keys, keys.secret))
             first = record.plan.nodes[0]
             # other hosts that know its name only may reach it by any interface
             interface = record.profile.network.interface if first.address else None
@@ -67,7 +68,7 @@ class FirstHost:
             await asyncio.sleep(POLL_S)
         while not self._gang.gone:
             await self._receive(self._ticket.poll(), b"")
-            if self._gang.gone:  # there is room for all: nothing to wait for
+            if self._gang.gone:  # there is room for all: no need to wait
                 break
             await self._listen_for(POLL_S)
             if self._gang.gone:

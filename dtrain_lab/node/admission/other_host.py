@@ -18,7 +18,8 @@ from dtrain_lab.machine import atomic_files
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, AdmissionFailed, HostTicket
-from dtrain_lab.placement import gang, network
+from dtrain_lab.placement import network
+from dtrain_lab.placement.slots import gang
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.endpoints import Keys
@@ -41,7 +42,7 @@ class OtherHost:
         self._ticket = ticket
         self._folder = folder
         self._node = node
-        made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
+        keys = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
         first = record.plan.nodes[0]
         try:
             host = ipv6.host(ipv6.resolved(first.address or first.name))
@@ -52,7 +53,7 @@ class OtherHost:
         ports = gang.ports(record.id, network.port_range(record.profile.network.ports))[: gang.PORTS]
         self._place = f"{first.name} at port {ports[0]}"
         self._context = zmq.asyncio.Context()
-        self._sockets = [self._connect(f"tcp://{host}:{port}", made.keys) for port in ports]
+        self._sockets = [self._connect(f"tcp://{host}:{port}", keys.keys) for port in ports]
         """Sockets for each port that the first host may use; after an answer, only the one that answered."""
 
     async def wait(self) -> int:
@@ -89,34 +90,34 @@ class OtherHost:
 
     def close(self) -> None:
         """Close the sockets; queued messages still leave."""
-        for one in self._sockets:
-            one.close(linger=2000)
+        for dealer in self._sockets:
+            dealer.close(linger=2000)
         self._context.term()
 
     def _connect(self, url: str, keys: Keys) -> Any:
-        made = self._context.socket(zmq.DEALER)
-        made.immediate = True
-        made.reconnect_ivl, made.reconnect_ivl_max = 200, 2000
-        introduce(made, url, keys)
-        made.connect(url)
-        return made
+        dealer = self._context.socket(zmq.DEALER)
+        dealer.immediate = True
+        dealer.reconnect_ivl, dealer.reconnect_ivl_max = 200, 2000
+        introduce(dealer, url, keys)
+        dealer.connect(url)
+        return dealer
 
     async def _send(self, message: wire.HostMessage) -> None:
-        for one in self._sockets:
+        for dealer in self._sockets:
             with contextlib.suppress(zmq.Again):  # not connected yet; the message is repeated soon
-                await one.send(wire.encode(message), flags=zmq.NOBLOCK)
+                await dealer.send(wire.encode(message), flags=zmq.NOBLOCK)
 
     async def _receive(self, seconds: float) -> wire.Answer | None:
         poller = zmq.asyncio.Poller()
-        for one in self._sockets:
-            poller.register(one, zmq.POLLIN)
-        found = await poller.poll(int(1e3 * seconds))
-        if not found:
+        for dealer in self._sockets:
+            poller.register(dealer, zmq.POLLIN)
+        readable = await poller.poll(int(1e3 * seconds))
+        if not readable:
             return None
-        answered = found[0][0]
-        for one in self._sockets:
-            if one is not answered:
-                one.close(linger=0)
+        answered = readable[0][0]
+        for dealer in self._sockets:
+            if dealer is not answered:
+                dealer.close(linger=0)
         self._sockets = [answered]
         try:
             return wire.answer(await answered.recv())

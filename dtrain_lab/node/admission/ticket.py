@@ -9,7 +9,8 @@ import msgspec
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files, gpus, processes, slot_tickets
 from dtrain_lab.machine.facts import local_facts
-from dtrain_lab.placement import slots
+from dtrain_lab.placement.slots import slots
+from dtrain_lab.text.job_waits import never_succeeded, waits_for
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.folder import End
@@ -84,7 +85,7 @@ class HostTicket:
         if self._record.request.after is None:
             return None
         # the other job's folder; older versions wrote its id, which is the name of a sibling folder
-        reason = _before(self._folder.parent / self._record.request.after)
+        reason = _before(self._folder.parent / self._record.request.after, self._record.waits_for)
         if reason is not None:
             self.write_reason(reason)
             if reason.final:
@@ -106,8 +107,14 @@ class HostTicket:
             self._reason = text
 
 
-def _before(other: Path) -> Reason | None:
-    """Why the job that has to succeed first blocks this one: None if it has succeeded, final if it failed."""
+def _before(other: Path, name: str) -> Reason | None:
+    """Why the job that has to succeed first blocks this one: None if it has succeeded, final if it failed.
+
+    Args:
+        other: That job's folder.
+        name: Its name; empty in records of earlier versions.
+    """
+    called = name or other.name
     runs = (
         slot_tickets.script_of(other) is not None
     )  # asked first: a script writes its exit code before it ends
@@ -115,11 +122,8 @@ def _before(other: Path) -> Reason | None:
         end = msgspec.json.decode((other / job_files.EXIT).read_bytes(), type=End)
     except FileNotFoundError:
         if runs:
-            return Reason(
-                "after", f"It waits for the job {other.name}.", "It starts once that has succeeded."
-            )
+            return waits_for(called)
     else:
         if end.code == 0:
             return None
-    text = f"The job {other.name}, which had to succeed first, did not."
-    return Reason("after_failed", text, "Submit it again.", final=True)
+    return never_succeeded(called)

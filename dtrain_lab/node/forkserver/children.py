@@ -82,11 +82,13 @@ def be_script(order: ForkScript, descriptors: list[int]) -> None:
         order: Its arguments, environment and folder.
         descriptors: Its stdout and stderr, and those of `environment_variables.FILES`.
     """
-    out, error, *own = descriptors
+    out, error, *files = descriptors
     _write_to(out, error)
     os.environb.clear()
     os.environb.update(order.environment)
-    os.environ.update({name: str(file) for name, file in zip(environment_variables.FILES, own, strict=True)})
+    os.environ.update(
+        {name: str(file) for name, file in zip(environment_variables.FILES, files, strict=True)}
+    )
     os.environ[environment_variables.AGENT] = str(os.getppid())
     os.chdir(order.folder)
     if "numpy" in sys.modules:

@@ -35,13 +35,13 @@ class CrashOutput:
 
     def read(self) -> tuple[OutputTail, ...]:
         """The end of each stream; to be called once the rank is dead."""
-        found = []
+        tails = []
         for stream, region in self._regions.items():
             piped = region.taking() + _drain(self._pipes[stream])
             text = region.tail()
             if text or piped:
-                found.append(OutputTail(stream, region.written, text, piped))  # type: ignore[arg-type]
-        return tuple(found)
+                tails.append(OutputTail(stream, region.written, text, piped))  # type: ignore[arg-type]
+        return tuple(tails)
 
     def written(self, stream: str) -> int:
         """Number of bytes written to a stream since the rank's start."""
@@ -105,10 +105,10 @@ def _name_cells(text: str, names: dict[str, tuple[str, int]]) -> str:
     """Replace the compiled file names of cells in a traceback by the cells' names and lines."""
 
     def name(match: re.Match[str]) -> str:
-        known = names.get(match[1])
-        if known is None:
+        cell = names.get(match[1])
+        if cell is None:
             return match[0]
-        label, shift = known
+        label, shift = cell
         return f"cell {label}, line {int(match[2]) + shift}"
 
     return _FRAME.sub(name, text)

@@ -52,14 +52,14 @@ async def receive(path: str) -> Inherited | None:
                         await readable
                     finally:
                         loop.remove_reader(peer)
-                    told, descriptors, _, _ = socket.recv_fds(peer, MESSAGE, 1)
+                    message, descriptors, _, _ = socket.recv_fds(peer, MESSAGE, 1)
         except OSError:  # including a time-out: this agent starts its own fork server
             return None
     if not descriptors:
         return None
     channel = socket.socket(fileno=descriptors[0])
     try:
-        pid, began = msgspec.msgpack.decode(told, type=tuple[int, float])
+        pid, began = msgspec.msgpack.decode(message, type=tuple[int, float])
     except msgspec.DecodeError:  # of another version: without an agent the fork server ends
         channel.close()
         return None
@@ -74,12 +74,12 @@ async def send(path: str, server: Inherited, until: float) -> bool:
         server: The fork server.
         until: When to give up, on the monotonic clock.
     """
-    told = msgspec.msgpack.encode((server.pid, server.began))
+    message = msgspec.msgpack.encode((server.pid, server.began))
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) as peer:
         while True:
             try:
                 peer.connect(path)
-                socket.send_fds(peer, [told], [server.channel.fileno()])
+                socket.send_fds(peer, [message], [server.channel.fileno()])
             except OSError:  # the agent is not ready yet
                 if time.monotonic() > until:
                     return False

@@ -58,8 +58,8 @@ def threads() -> int:
 class Child(NamedTuple):
     """A forked process.
 
-    `channel`: to the agent that ordered it; `key`: its rank, or `CONTROLLER`; `log`: file with its last
-    words, may be empty; `ends_group`: whether its children end with it. Those of a job's rank may outlive it,
+    `channel`: to the agent that ordered it; `key`: its rank, or `CONTROLLER`; `log`: file with the end of its
+    output, may be empty; `ends_group`: whether its children end with it. A job's rank's may outlive it,
     as its agent decides.
     """
 
@@ -121,11 +121,11 @@ class ForkServer:
     def _load(self, load: Callable[[], Loaded]) -> None:
         began = time.monotonic()
         gc.disable()  # the collector would only traverse modules while they are loading
-        found = load()
+        loaded = load()
         preload.freeze()
         if threads() != 1:
             raise RuntimeError(f"the fork server has {threads()} threads; a fork would not be safe")
-        self._loaded = replace(found, seconds=time.monotonic() - began)
+        self._loaded = replace(loaded, seconds=time.monotonic() - began)
         for channel in self._channels:
             _send(channel, self._loaded)
 
@@ -156,7 +156,7 @@ class ForkServer:
             if self._wake[0] in ready:
                 os.read(self._wake[0], 4096)
                 self._reap()
-            for channel in [one for one in self._channels if one in ready]:
+            for channel in [other for other in self._channels if other in ready]:
                 self._read(channel)
             for listener in listening:
                 if listener in ready:
@@ -229,9 +229,9 @@ class ForkServer:
             for number in (signal.SIGTERM, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
             # an agent's death is seen by the end of its channel, which no child may hold open
-            for one in (*self._channels, self._listener):
-                if one is not None:
-                    one.close()
+            for channel in (*self._channels, self._listener):
+                if channel is not None:
+                    channel.close()
             for end in self._wake:
                 os.close(end)
             os.setsid()

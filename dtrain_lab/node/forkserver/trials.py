@@ -68,12 +68,12 @@ class ForkedRank:
     def ended(self) -> None:
         """Get its exit status; without one, the process that forked it was killed, and the rank with it."""
         try:
-            said = _news(self.connection)
+            news = _news(self.connection)
         except OSError:
-            said = None
+            news = None
         asyncio.get_running_loop().remove_reader(self.connection)
         self.connection.close()
-        self.returncode = said.code if isinstance(said, messages.ProcessExited) else -signal.SIGKILL
+        self.returncode = news.code if isinstance(news, messages.ProcessExited) else -signal.SIGKILL
 
 
 def path() -> str | None:
@@ -90,8 +90,8 @@ def path() -> str | None:
         for name, value in os.environ.items()
         if not name.startswith(OF_A_JOB) and name not in ELSEWHERE
     }
-    known = json.dumps([__version__, sys.executable, sys.path, sorted(usual.items())])
-    return str(sockets() / f"trials-{hashlib.sha256(known.encode()).hexdigest()[:16]}")
+    environment = json.dumps([__version__, sys.executable, sys.path, sorted(usual.items())])
+    return str(sockets() / f"trials-{hashlib.sha256(environment.encode()).hexdigest()[:16]}")
 
 
 async def fork(
@@ -126,22 +126,22 @@ async def fork(
     try:
         connection.connect(at)
         socket.send_fds(connection, [messages.encode(order)], [*theirs, *files])
-        said = await asyncio.to_thread(_news, connection)
+        news = await asyncio.to_thread(_news, connection)
     except OSError:  # no such process, or it is about to end; or the order is too large
-        said = None
+        news = None
     finally:
         for end in theirs:
             os.close(end)
-    if not isinstance(said, messages.ProcessForked) or said.pid == messages.NO_PROCESS:
+    if not isinstance(news, messages.ProcessForked) or news.pid == messages.NO_PROCESS:
         connection.close()
         for end in ours:
             os.close(end)
         return None
     connection.setblocking(False)
     readers = [await _reader(open(end, "rb", buffering=0)) for end in ours]  # noqa: ASYNC230
-    made = ForkedRank(said.pid, processes.began_at(said.pid), connection, *readers)
-    asyncio.get_running_loop().add_reader(connection, made.ended)
-    return made
+    forked = ForkedRank(news.pid, processes.began_at(news.pid), connection, *readers)
+    asyncio.get_running_loop().add_reader(connection, forked.ended)
+    return forked
 
 
 def _news(connection: socket.socket) -> messages.News | None:

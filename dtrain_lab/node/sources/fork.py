@@ -24,6 +24,7 @@ from dtrain_lab.node.forkserver import messages
 from dtrain_lab.node.forkserver.client import ForkServerClient
 from dtrain_lab.node.forkserver.messages import NO_PROCESS
 from dtrain_lab.node.network_probe import Listener, reaches
+from dtrain_lab.placement.devices import device_of
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.settings import HEIR, AgentSettings
 
@@ -168,16 +169,17 @@ class ForkSource:
         self._send(links.Listening(node=self.node, error=supervision.say(error)))
 
     async def _probe(self, order: links.Probe) -> None:
-        found = await asyncio.gather(*(reaches(t.address, t.port, t.nonce) for t in order.targets))
-        blocked = tuple(t.node for t, good in zip(order.targets, found, strict=True) if not good)
+        reachable = await asyncio.gather(*(reaches(t.address, t.port, t.nonce) for t in order.targets))
+        blocked = tuple(t.node for t, good in zip(order.targets, reachable, strict=True) if not good)
         self._send(links.Probed(node=self.node, blocked=blocked))
 
     def _make(self, spec: links.RankSpec) -> None:
         """Fork a rank; a failure is reported to the head."""
         try:
             names = gpus.usable({**os.environ, **spec.variables}) if spec.gpus else ()
-            if names:
-                self._gpus[spec.rank] = names[spec.local_rank % len(names)]
+            gpu = device_of(spec.local_rank, names)
+            if gpu is not None:
+                self._gpus[spec.rank] = gpu
             self._forks.fork(spec)
         except Exception as error:  # noqa: BLE001 # reported as the rank's exit; other ranks are forked
             supervision.here().fault("node.order", error)

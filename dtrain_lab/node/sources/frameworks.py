@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine.net import tcp
-from dtrain_lab.node.sources.launcher import own_address
+from dtrain_lab.node.job_network import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
 from dtrain_lab.placement.frameworks import ranks as of_ranks
 from dtrain_lab.placement.frameworks.started import Started
@@ -63,16 +63,16 @@ class Adapter:
         """
         if self.plan is None:
             return {}
-        found = of_ranks.variables(self.plan, self._started, rank)
+        result = of_ranks.variables(self.plan, self._started, rank)
         if self.plan.name == "tensorflow":
             from dtrain_lab.machine import gpus
 
-            own = tensorflow.own_gpus(self.plan, gpus.usable(environment), rank, self._started.per_node)
-            if own is not None:
-                found |= gpus.only(own.gpus)
-            if own is not None and own.shared:
-                found[tensorflow.GROWTH] = environment.get(tensorflow.GROWTH, "true")
-        return found
+            own_gpus = tensorflow.own_gpus(self.plan, gpus.usable(environment), rank, self._started.per_node)
+            if own_gpus is not None:
+                result |= gpus.only(own_gpus.gpus)
+            if own_gpus is not None and own_gpus.shared:
+                result[tensorflow.GROWTH] = environment.get(tensorflow.GROWTH, "true")
+        return result
 
     def cannot_listen(self, ranks: Sequence[int]) -> str | None:
         """Message on a port of this node's ranks that another process has taken; None if all are free.
@@ -134,9 +134,9 @@ def _address(first: str, peer: str) -> str:
         first: its name or address.
         peer: another node, on the first node itself; else empty.
     """
-    own = own_address(peer) if peer and peer != first else None
-    if own is not None:
-        return own
+    address = own_address(peer) if peer and peer != first else None
+    if address is not None:
+        return address
     try:
         return socket.gethostbyname(first)
     except OSError:

@@ -19,8 +19,8 @@ JOIN_S = 20.0
 """Seconds to wait for a connection to the head before looking again."""
 POLL_S = 0.5
 GONE_S = 600.0
-"""Seconds without a word of the head after which the chief counts as lost. Long, as the ranks still train: a
-host that is cut off for some minutes costs no training."""
+"""Seconds without a message of the head after which the chief counts as lost. Long, because the ranks still
+train: a host that is cut off for some minutes must not end the training."""
 
 
 class Head(Protocol):
@@ -73,7 +73,7 @@ class Serving:
                 return True
             if head.attempt_state == "failed":  # the agent ends these ranks like all others
                 return True
-            # before its first word the head may be waiting for a copy of the data
+            # before its first message, the head may be waiting for a copy of the data
             heard = head.heard_at or (began if self._attempt else time.monotonic())
             if time.monotonic() - heard > GONE_S:
                 why = f"was ended, as the job's head was not heard from for {GONE_S / 60:.0f} minutes"

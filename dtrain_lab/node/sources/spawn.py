@@ -224,7 +224,7 @@ class JobRanks:
     # ---- end
 
     def _cancel(self) -> None:
-        """End the ranks on request; other nodes need not be told."""
+        """End the ranks on request, without notifying other nodes."""
         self._cancelled.set()
         self._end_soon()
 

@@ -30,6 +30,7 @@ from dtrain_lab.node.link import head_url
 from dtrain_lab.node.sources.spawn import Head
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
+from dtrain_lab.placement.devices import device_of
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 
@@ -81,7 +82,7 @@ class SpawnedRanksSource:
                 child.rank,
                 child.pid,
                 ring.Reader(memoryview(mmap.mmap(child.metrics, ring.BYTES, prot=mmap.PROT_READ))),
-                visible[child.local_rank % len(visible)] if visible else None,
+                device_of(child.local_rank, visible),
                 partial(_stacks, child.pid, child.began, child.stacks),
             )
             for child in ranks.children
@@ -152,7 +153,7 @@ class SpawnedRanksSource:
     async def others_end(self, within_s: float) -> None:
         """Wait until the ranks of other nodes have ended, too, or the head is gone or can't know it.
 
-        An attempt counts as ended once a rank has failed: the head has heard of it then, and ends the others.
+        An attempt counts as ended once a rank has failed: the head knows that by then, and ends the others.
         A repeated call after "unknown" asks again.
 
         Args:

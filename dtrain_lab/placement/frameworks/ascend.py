@@ -1,6 +1,6 @@
 """Ascend NPUs under torch (`torch_npu`, HCCL): back-end, and the variables of a job's processes.
 
-Follows the vendor's documentation; not run by us, because it needs the devices and their driver.
+Follows the vendor's documentation; untested, because it needs the devices and their driver.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from dtrain_lab.wire.profile import Profile
 
 COLLECTIVES = "cpu:gloo,npu:hccl"
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
-INTERFACE = "HCCL_SOCKET_IFNAME"
 TABLE = "RANK_TABLE_FILE"
 
 
@@ -30,11 +29,9 @@ def variables(profile: Profile, plan: Plan) -> dict[str, str]:
     """
     if not used(profile):
         return {}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     if not plan.traits.schedules:
-        found[VISIBLE] = ",".join(map(str, range(plan.nodes[0].ranks)))
-    if plan.interface is not None:
-        found[INTERFACE] = plan.interface
+        result[VISIBLE] = ",".join(map(str, range(plan.nodes[0].ranks)))
     if profile.network.rank_table is not None:
-        found[TABLE] = profile.network.rank_table
-    return found
+        result[TABLE] = profile.network.rank_table
+    return result

@@ -28,11 +28,11 @@ def or_named(there: Iterable[str], command: str) -> str:
         there: frameworks that it has.
         command: installs torch there.
     """
-    found = next(iter(there), None)
-    if found is None:
+    framework = next(iter(there), None)
+    if framework is None:
         return f"Install it there: {command}"
     return (
-        f'It has {found}: set framework = "{found}" in the profile for jobs that train with it. '
+        f'It has {framework}: set framework = "{framework}" in the profile for jobs that train with it. '
         f"For PyTorch, install torch there: {command}"
     )
 
@@ -64,8 +64,8 @@ def imported(modules: Collection[str]) -> tuple[Framework, str] | None:
     Args:
         modules: top-level modules that the notebook imports.
     """
-    for framework, known in MODULES.items():
-        for module in known:
+    for framework, names in MODULES.items():
+        for module in names:
             if module in modules:
                 return framework, module
     return None

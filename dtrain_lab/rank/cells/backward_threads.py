@@ -49,8 +49,8 @@ class BackwardThreads:
             if waiting is None or not str(waiting.f_globals.get("__name__", "")).startswith("torch.autograd"):
                 return
             # not `enumerate`, which the debugger replaces to hide our own threads and its own
-            known = {n for n, t in _threads.items() if not isinstance(t, threading._DummyThread)}
-            for thread in frames.keys() - known - self._before - {threading.get_ident()}:
+            python_threads = {n for n, t in _threads.items() if not isinstance(t, threading._DummyThread)}
+            for thread in frames.keys() - python_threads - self._before - {threading.get_ident()}:
                 _raise(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
                 self._interrupted.append(thread)
 

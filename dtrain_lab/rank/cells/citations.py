@@ -86,7 +86,7 @@ def in_shell(shell: Any, locate: Locate) -> None:
 
     def format_code_name(name: str) -> tuple[str, str] | None:
         label, _ = locate(name, 0)
-        found: tuple[str, str] | None = ("cell", label) if label is not None else usual(name)
-        return found
+        formatted: tuple[str, str] | None = ("cell", label) if label is not None else usual(name)
+        return formatted
 
     shell.compile.format_code_name = format_code_name

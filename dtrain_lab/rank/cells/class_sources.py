@@ -20,21 +20,21 @@ def of_classes(files: Callable[[], Iterable[str]]) -> None:
 
     def getfile(object: Any) -> str:
         if isinstance(object, type) and object.__module__ == "__main__":
-            found = _file(object, files())
-            if found is not None:
-                return found
+            file = _file(object, files())
+            if file is not None:
+                return file
         return usual(object)
 
     inspect.getfile = getfile
 
 
-def _file(found: type, files: Iterable[str]) -> str | None:
-    for member in vars(found).values():
+def _file(kind: type, files: Iterable[str]) -> str | None:
+    for member in vars(kind).values():
         function = getattr(member, "__func__", getattr(member, "fget", member))
         code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
         if isinstance(code, CodeType) and code.co_filename in linecache.cache:
             return code.co_filename
-    begins = re.compile(rf"\s*class\s+{re.escape(found.__name__)}\b")
+    begins = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
     for name in reversed(list(files)):
         if any(begins.match(line) for line in linecache.getlines(name)):
             return name

@@ -77,8 +77,8 @@ class CompiledCells:
 
     def locate(self, file: str, line: int) -> tuple[str | None, int]:
         """Cell label and user's line for a line of compiled code; None and the line outside cells."""
-        known = self._cells.get(file) or self._inner.get(file)
-        return (known[0], line + known[1]) if known else (None, line)
+        cell = self._cells.get(file) or self._inner.get(file)
+        return (cell[0], line + cell[1]) if cell else (None, line)
 
     def name(self, file: str) -> str | None:
         """The debugger's name for a cell's file; None if the file is not a cell."""
@@ -88,8 +88,8 @@ class CompiledCells:
         """Path of a cell's file, given the debugger's name or the label; None for an unknown label."""
         if not name.startswith("["):
             return f"{self._folder}/{name}"
-        known = [file for file, (label, _) in self._cells.items() if label == name]
-        return known[-1] if known else None
+        files = [file for file, (label, _) in self._cells.items() if label == name]
+        return files[-1] if files else None
 
     def compiled(self, path: str) -> str:
         """File name that a cell's compiled code has: in a cluster the path itself."""
@@ -108,17 +108,17 @@ class CompiledCells:
         """Frames of a traceback from the cell inwards, without IPython's own; the innermost 40 at most."""
         summary = traceback.extract_tb(tb)
         first = next((i for i, f in enumerate(summary) if self.locate(f.filename, 0)[0] is not None), 0)
-        found: list[Frame] = []
+        kept: list[Frame] = []
         magic: Frame | None = None
-        for own in summary[first:]:
-            if is_pydevd(own.filename):  # interrupted while pydevd checked for a breakpoint
+        for entry in summary[first:]:
+            if is_pydevd(entry.filename):  # interrupted while pydevd checked for a breakpoint
                 continue
-            frame = self.frame(own)
+            frame = self.frame(entry)
             magic = frame if frame.cell else magic
-            if own.filename in TIMED and magic is not None:
+            if entry.filename in TIMED and magic is not None:
                 frame = self._timed(frame, magic)
-            found.append(frame)
-        return tuple(found[-40:])
+            kept.append(frame)
+        return tuple(kept[-40:])
 
     def _timed(self, frame: Frame, magic: Frame) -> Frame:
         """Map a frame of a `%time` magic, which compiles code under its own file name, to the cell's line.
@@ -152,10 +152,12 @@ class CompiledCells:
         source = (written or linecache.getline(summary.filename, summary.lineno or 0)).rstrip()
         # file names of compiled code differ per process; named by the cell, frames compare equal across ranks
         run = self._runs.get(summary.filename, "")
-        found = Frame(f"cell {cell}" if cell else summary.filename, line, summary.name, source, cell, run=run)
-        if is_library(found):
-            return replace(found, library=True)
-        return replace(found, before=self._before(summary))
+        located = Frame(
+            f"cell {cell}" if cell else summary.filename, line, summary.name, source, cell, run=run
+        )
+        if is_library(located):
+            return replace(located, library=True)
+        return replace(located, before=self._before(summary))
 
     def _before(self, summary: traceback.FrameSummary) -> tuple[str, ...]:
         """Source lines above a frame's line, without leading blank ones."""

@@ -51,11 +51,11 @@ def detail(error: BaseException, locate: Locate, user_line: Callable[[str, int],
     lines += _notes(error)
     if isinstance(error, BaseExceptionGroup):
         lines += [f"  {_one(part, locate)}" for part in error.exceptions]
-    seen = {id(error)}
+    shown = {id(error)}
     before = _before(error)
-    while before is not None and id(before[1]) not in seen:
+    while before is not None and id(before[1]) not in shown:
         word, cause = before
-        seen.add(id(cause))
+        shown.add(id(cause))
         lines += [f"{word} {_one(cause, locate)}", *_notes(cause)]
         before = _before(cause)
     return tuple(lines[:MOST_LINES])

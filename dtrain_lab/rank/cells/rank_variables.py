@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dtrain_lab.placement.devices import device_name
 from dtrain_lab.rank import setup
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import RankSpec
@@ -18,12 +19,11 @@ def define(shell: Any, spec: RankSpec) -> None:
     """
     import torch
 
-    device = f"cuda:{spec.local_rank % spec.gpus}" if spec.gpus else "cpu"
     names = {
         "rank": spec.rank,
         "local_rank": spec.local_rank,
         "world_size": spec.world_size,
-        "device": torch.device(device),
+        "device": torch.device(device_name(spec.local_rank, spec.gpus)),
     }
     shell.user_ns.update(names)
     shell.user_ns_hidden.update(names)

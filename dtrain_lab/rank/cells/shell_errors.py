@@ -23,8 +23,8 @@ class ShellErrors:
         """Wrap one of the shell's methods that show errors."""
 
         def show(*args: object, **kwargs: object) -> None:
-            own = sys._getframe(1).f_globals.get("__name__") == SHELL
-            if own and not self._showing:
+            of_shell = sys._getframe(1).f_globals.get("__name__") == SHELL
+            if of_shell and not self._showing:
                 # post-mortem debuggers read these
                 sys.last_type, sys.last_value, sys.last_traceback = sys.exc_info()
                 if isinstance(sys.last_value, Exception):

@@ -39,16 +39,16 @@ def quick_transform(shell: Any) -> Callable[[str], str]:
 
     try:
         manager, prefilter = shell.input_transformer_manager, shell.prefilter_manager
-        known = _transformers(TransformerManager())
+        as_shipped = _transformers(TransformerManager())
         checkers = list(prefilter.checkers)
-        as_made = _transformers(manager) == known and all(type(c).__module__ == _OWN for c in checkers)
+        as_made = _transformers(manager) == as_shipped and all(type(c).__module__ == _OWN for c in checkers)
         if not as_made or shell.input_transformers_post or prefilter.transformers or shell.autocall:
             return usual
     except AttributeError:  # another version of IPython
         return usual
 
     def as_usual() -> bool:
-        return not shell.input_transformers_post and _transformers(manager) == known
+        return not shell.input_transformers_post and _transformers(manager) == as_shipped
 
     def one_line(code: str) -> bool:
         name = _NAME.match(code)

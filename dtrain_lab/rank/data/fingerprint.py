@@ -17,7 +17,8 @@ import torch
 from msgspec.structs import replace
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.cells.diff import UNSEEN, Leaf
+from dtrain_lab.cells.diff import UNSEEN
+from dtrain_lab.wire.links.values import Leaf
 
 TEXT = 200
 """Maximum characters of a plain value's text that are sent."""
@@ -44,11 +45,11 @@ def leaves(name: str) -> list[Leaf]:
 
 def leaves_of(value: Any) -> list[Leaf]:
     """Leaves of a value, in order, with what objects print: for a debugger, which prints the value anyway."""
-    found = []
+    leaves = []
     for path, part in _walk("", value):
         leaf = _leaf(path, part)
-        found.append(replace(leaf, outside=_outside(part)) if leaf.kind == "object" else leaf)
-    return found
+        leaves.append(replace(leaf, outside=_outside(part)) if leaf.kind == "object" else leaf)
+    return leaves
 
 
 def appearances(name: str, paths: Sequence[str], within_s: float = WITHIN_S) -> dict[str, str]:
@@ -66,19 +67,19 @@ def appearances(name: str, paths: Sequence[str], within_s: float = WITHIN_S) -> 
     """
     wanted = set(paths)
     parts = {path: part for path, part in _walk("", _value(name)) if path in wanted}
-    found: dict[str, str] = {}
+    printed: dict[str, str] = {}
 
     def look() -> None:
         with contextlib.suppress(SystemExit):  # as raised below
             for path, part in parts.items():
-                found[path] = _outside(part)
+                printed[path] = _outside(part)
 
     thread = threading.Thread(target=look, name="dtrain-lab repr", daemon=True)
     thread.start()
     thread.join(within_s)
     if thread.is_alive():  # it ends once it runs Python
         pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread.ident or 0), py_object(SystemExit))
-    return {path: found.get(path, UNSEEN) for path in paths}
+    return {path: printed.get(path, UNSEEN) for path in paths}
 
 
 def leaf_value(name: str, path: str) -> Any:
@@ -110,8 +111,8 @@ def values_of(value: Any, path: str) -> Any:
     Raises:
         KeyError: the value has no such leaf.
     """
-    for found, part in _walk("", value):
-        if found == path:
+    for place, part in _walk("", value):
+        if place == path:
             tensor = torch.as_tensor(part).detach().cpu()
             if tensor.is_quantized:
                 tensor = tensor.dequantize()
@@ -194,13 +195,13 @@ def _outside(value: Any) -> str:
     if kind.__repr__ is object.__repr__ or (hasattr(kind, "__array__") and not few):
         return ""
     try:
-        seen = [ADDRESS.sub("", repr(value))]
+        texts = [ADDRESS.sub("", repr(value))]
         parts = (part for _, part in _walk("", getattr(value, "__dict__", {})))
-        seen += [_leaf("", p).digest for p in parts if isinstance(p, (*PLAIN, torch.Tensor, np.ndarray))]
+        texts += [_leaf("", p).digest for p in parts if isinstance(p, (*PLAIN, torch.Tensor, np.ndarray))]
     # a user's __repr__ may fail; attributes may contain themselves
     except Exception:  # noqa: BLE001
         return UNSEEN
-    return _digest("\n".join(seen).encode("utf-8", "replace"))
+    return _digest("\n".join(texts).encode("utf-8", "replace"))
 
 
 def _bytes(value: Any) -> Any:

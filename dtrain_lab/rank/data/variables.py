@@ -115,11 +115,11 @@ def _make_own() -> None:
     from torch.nn.parallel import DistributedDataParallel
     from torch.utils.data import DistributedSampler
 
-    for found in gc.get_objects():
+    for instance in gc.get_objects():
         # type(), not isinstance, which asks lazy objects for their class and so loads modules
-        if type(found) is DistributedSampler:
-            found.rank = dist.get_rank()
-        elif type(found) is DistributedDataParallel and found.device_ids:
-            found.device_ids = [torch.cuda.current_device()]
-            if found.output_device is not None:
-                found.output_device = found.device_ids[0]
+        if type(instance) is DistributedSampler:
+            instance.rank = dist.get_rank()
+        elif type(instance) is DistributedDataParallel and instance.device_ids:
+            instance.device_ids = [torch.cuda.current_device()]
+            if instance.output_device is not None:
+                instance.output_device = instance.device_ids[0]

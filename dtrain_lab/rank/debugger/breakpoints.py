@@ -70,18 +70,18 @@ class PlacedBreakpoints:
             answers: pydevd's, for `points`.
         """
         left = iter(answers)
-        made = []
+        merged = []
         for point, line, note in zip(self._points, self._lines, self._notes, strict=True):
             if line is None:
-                made.append({"verified": False, "line": point["line"], "message": note})
+                merged.append({"verified": False, "line": point["line"], "message": note})
                 continue
             set_ = next(left, {"verified": False, "line": line})
             if not set_["verified"] and is_excluded(set_.get("message")):
                 note = EXCLUDED
             elif set_.get("line") != point["line"]:
                 note = MOVED
-            made.append({**set_, **({"message": note} if note else {}), "loaded": self.loaded})
-        return made
+            merged.append({**set_, **({"message": note} if note else {}), "loaded": self.loaded})
+        return merged
 
 
 class Breakpoints:
@@ -111,8 +111,8 @@ class Breakpoints:
         """Replace the breakpoints of a file.
 
         Args:
-            arguments: those of `setBreakpoints`; `awaitsImport` is ours: whether the client wants to hear
-                when the file has been imported.
+            arguments: those of `setBreakpoints`; `awaitsImport` is ours: whether the client wants an event
+            when the file has been imported.
 
         Returns:
             The whole response.

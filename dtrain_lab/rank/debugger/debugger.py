@@ -17,18 +17,18 @@ from typing import Any
 
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import hit_counts, tracing
-from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
+from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
 from dtrain_lab.rank.debugger.collective_timeouts import Timeouts
 from dtrain_lab.rank.debugger.conditions import Conditions
 from dtrain_lab.rank.debugger.last_failure import LastFailure
+from dtrain_lab.rank.debugger.pydevd_requests import PydevdRequests
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
 from dtrain_lab.rank.debugger.stops import Stops
+from dtrain_lab.training.rank_hooks import hooks
 from dtrain_lab.wire import links
 
-OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
-OF_STOPPED |= {"completions"}
 NEEDS_DEBUGGER = (
     "{} stops with the debugger on: the bug in the notebook's toolbar, or `dtrain-lab debug` in a terminal."
 )
@@ -78,6 +78,7 @@ class RankDebugger:
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._conditions = Conditions(self._condition_failed)
         self._stops = Stops(rank, self._adapter, self._sources, self._begin, self._post)
+        self._requests = PydevdRequests(rank, self._adapter, self._sources, self._stops, self._failure)
 
     def received(self, order: links.DebugRequest) -> None:
         """Serve a request of the head; called in the loop."""
@@ -123,7 +124,7 @@ class RankDebugger:
             case "setBreakpoints":
                 self._stops.ignored = False
                 return await self._points.set(arguments)
-        return await self._ask_adapter(command, arguments)
+        return await self._requests.ask(command, arguments)
 
     async def _answer_unattached(self, command: str, arguments: Dap) -> Dap | None:
         """Answer a request that needs no attached debugger; None for other requests."""
@@ -136,32 +137,14 @@ class RankDebugger:
                 return self._sources.dump(arguments["name"], arguments["code"])
             case "where":
                 return {"success": True, "body": self._sources.where(self._main)}
+            case "held":
+                hooks.held(arguments["held"])
+                return {"success": True}
             case "source":
                 return {"success": True, "body": {"content": self._sources.text(arguments["source"]["path"])}}
             case "look" if self._stops.thread is None:
                 return await self._evaluate_idle(arguments["expression"], arguments.get("leaf"))
         return None
-
-    async def _ask_adapter(self, command: str, arguments: Dap) -> Dap:
-        """Pass a request on to pydevd, in the form that it needs.
-
-        Raises:
-            Refused: the request is about a stopped thread, and this rank is not paused.
-        """
-        thread = self._stops.thread
-        match command:
-            case "evaluate" if thread is not None and arguments.get("frameId") is None:
-                arguments = {**arguments, "frameId": self._stops.frames.innermost}
-            case "setExceptionBreakpoints":
-                arguments = {**arguments, "filters": self._failure.filter(arguments["filters"])}
-        if command in OF_STOPPED and thread is None:
-            # pydevd would queue the request for the thread, which answers only at its next stop
-            raise Refused(f"Rank {self._rank} is not paused.")
-        if command in RESUMES or command == "exceptionInfo":
-            arguments = {**arguments, "threadId": thread}
-        if command in RESUMES:  # pydevd sends no event when a post-mortem stop ends
-            self._stops.continued()
-        return self._sources.outward(await self._adapter.ask(command, self._sources.inward(arguments)))
 
     # ---- main thread
 
@@ -239,6 +222,7 @@ class RankDebugger:
 
     async def _detach(self) -> Dap:
         self.attached = False
+        hooks.held(False)
         self._stops.forget_pause()
         self._imports.clear()
         self._timeouts.restore()
@@ -285,15 +269,15 @@ class RankDebugger:
         body = {"path": self._sources.named(file), "line": line, "text": text}
         self._loop.call_soon_threadsafe(self._post, "condition", body)
 
-    def _post(self, event: str, body: Dap, error: str = "") -> None:
-        data = json.dumps({"event": event, "body": body}).encode()
-        paused = self._stops.thread is not None
-        self._send(links.DebugEvent(rank=self._rank, data=data, paused=paused, error=error))
+    def _post(self, event: str, body: Dap) -> None:
+        data, stops = json.dumps({"event": event, "body": body}).encode(), self._stops
+        paused = stops.thread is not None
+        self._send(links.DebugEvent(self._rank, data, paused=paused, error=stops.error, frame=stops.frame))
 
     # ---- additions to the protocol
 
     async def _evaluate_idle(self, expression: str, leaf: str | None) -> Dap:
-        found = await asyncio.wrap_future(self._look(expression, leaf))
-        if found is None:
+        answer = await asyncio.wrap_future(self._look(expression, leaf))
+        if answer is None:
             raise Refused(f"Rank {self._rank} runs a cell: pause it to look at its variables.")
-        return {"success": True, "body": json.loads(found)}
+        return {"success": True, "body": json.loads(answer)}

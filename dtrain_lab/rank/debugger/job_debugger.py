@@ -79,9 +79,9 @@ class JobDebugger:
             loop.call_soon_threadsafe(writer.write, framed(links.encode(message)))
 
         def look(_: str, __: str | None) -> concurrent.futures.Future[str | None]:
-            found: concurrent.futures.Future[str | None] = concurrent.futures.Future()
-            found.set_result(None)  # as while a cell runs: a job's script always does
-            return found
+            nothing: concurrent.futures.Future[str | None] = concurrent.futures.Future()
+            nothing.set_result(None)  # as while a cell runs: a job's script always does
+            return nothing
 
         def note(text: str) -> None:
             print(f"dtrain-lab: {text}", file=sys.stderr)

@@ -11,6 +11,7 @@ from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.rank.group import main_thread
+from dtrain_lab.wire.stacks import Frame
 
 
 class Refused(Exception):
@@ -115,12 +116,12 @@ class Sources:
     def outward(self, answer: Dap) -> Dap:
         """Name the cells in pydevd's answer as the client does."""
         body = answer.get("body") or {}
-        for one in (*body.get("stackFrames", ()), *body.get("breakpoints", ())):
-            source = one.get("source")
+        for item in (*body.get("stackFrames", ()), *body.get("breakpoints", ())):
+            source = item.get("source")
             if source and source.get("path"):
                 label, _ = self._cells.locate(source["path"], 0)
                 name = self._cells.name(source["path"])
-                one["source"] = {
+                item["source"] = {
                     **source,
                     **({"name": f"cell {label}", "path": f"{CELL}{name}"} if name else {}),
                 }
@@ -130,6 +131,17 @@ class Sources:
         """Name a file of compiled code as the client does: a cell by its name."""
         name = self._cells.name(file)
         return f"{CELL}{name}" if name else file
+
+    def frame(self, place: Dap) -> Frame:
+        """Return the place of a stop as a frame of a stack, which names its cell.
+
+        Args:
+            place: File, line and function of the stop, the file as the client names it.
+        """
+        file, line, cell = str(place["file"]), int(place["line"]), None
+        if file.startswith(CELL):
+            cell, _ = self._cells.locate(self._cells.file(file.removeprefix(CELL)) or "", line)
+        return Frame(f"cell {cell}" if cell else file, line, str(place["function"]), cell=cell)
 
     def line_name(self, file: str, line: int) -> str:
         """Name a line for the user: "line 3 of cell [7]", "train.py:3".
@@ -148,14 +160,14 @@ class Sources:
             thread: its `ident`.
         """
         frames = main_thread.frames_of(thread)
-        found: list[Dap] = []
+        stack: list[Dap] = []
         for frame in frames:
             code = frame.f_code
             label, line = self._cells.locate(code.co_filename, frame.f_lineno)
             file = self.named(code.co_filename)
-            found.append({"file": file, "line": line, "function": code.co_name, "cell": label})
-        first = next((i for i, f in enumerate(found) if f["cell"]), None)
-        mine = found[first:] if first is not None else []
+            stack.append({"file": file, "line": line, "function": code.co_name, "cell": label})
+        first = next((i for i, f in enumerate(stack) if f["cell"]), None)
+        mine = stack[first:] if first is not None else []
         place = next((f for f in reversed(mine) if f["cell"]), None)
         return {
             "place": place,

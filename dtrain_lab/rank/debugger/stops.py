@@ -13,14 +13,15 @@ from dtrain_lab.rank.debugger import pause, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.sources import Refused, Sources
+from dtrain_lab.wire.stacks import Frame
 
 FRAMES = 60
 
 
 class Post(Protocol):
-    """Sends an event to the head, with the error that the rank has stopped at, if any."""
+    """Sends an event to the head, with the rank's stop at that time."""
 
-    def __call__(self, event: str, body: Dap, error: str = "") -> None: ...
+    def __call__(self, event: str, body: Dap) -> None: ...
 
 
 class Stops:
@@ -51,6 +52,10 @@ class Stops:
         self.frames = Frames(rank, adapter, sources)
         self.thread: int | None = None
         """The stopped thread, in pydevd's numbering."""
+        self.error = ""
+        """The error that it has stopped at, as one line; empty for another reason."""
+        self.frame: Frame | None = None
+        """Its innermost frame of the user's code; None without one, or until pydevd has named it."""
         self.any = False
         """Whether the rank has stopped since the cell began."""
         self.ignored = False
@@ -67,6 +72,7 @@ class Stops:
     def stopped(self, body: Dap) -> None:
         """A thread has stopped: tell the head why and where."""
         self.thread, self.any = body["threadId"], True
+        self.error, self.frame = "", None  # those of a stop before, if pydevd did not report its end
         self._begin(self._report(body))
 
     def run_on(self, body: Dap) -> None:
@@ -76,7 +82,7 @@ class Stops:
     def continued(self) -> None:
         """The stopped thread runs on, or is about to."""
         if self.thread is not None:
-            self.thread = None
+            self.thread, self.error, self.frame = None, "", None
             self._post("continued", {})
 
     async def pause(self) -> Dap:
@@ -108,15 +114,16 @@ class Stops:
         await self._adapter.ask("continue", {"threadId": thread})
 
     async def _report(self, body: Dap) -> None:
-        asked = {"threadId": body["threadId"], "levels": FRAMES}
-        stack = await self.frames.stack(self.thread, asked)
+        arguments = {"threadId": body["threadId"], "levels": FRAMES}
+        stack = await self.frames.stack(self.thread, arguments)
         frames = stack.get("body", {}).get("stackFrames", [])
         self.frames.first = frames[0]["id"] if frames else None
         place = place_of(frames[0]) if frames else None
         if self.thread == body["threadId"]:
             why = "pause" if self._pausing else body.get("reason", "pause")
-            error = pydevd_texts.stop_error(body) if why == "exception" else ""
-            reason = {"reason": why, "text": error or body.get("text") or ""}
+            self.error = pydevd_texts.stop_error(body) if why == "exception" else ""
+            self.frame = self._sources.frame(place) if place is not None else None
+            reason = {"reason": why, "text": self.error or body.get("text") or ""}
             self._pausing = False
             main = body["threadId"] == tracing.thread_number(self._main)
-            self._post("stopped", {**reason, "place": place, "main": main}, error)
+            self._post("stopped", {**reason, "place": place, "main": main})

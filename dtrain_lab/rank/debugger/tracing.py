@@ -156,10 +156,10 @@ def rules() -> list[Dap]:
         Path patterns, each included or excluded; pydevd takes the first that matches.
     """
     packages = {path for key in ("purelib", "platlib") if (path := sysconfig.get_path(key))}
-    folders = [os.path.join(one, name) for one in packages for name in MACHINERY]
+    folders = [os.path.join(package, name) for package in packages for name in MACHINERY]
     folders.append(OURS)
     out = [{"path": os.path.join(folder, "**"), "include": False} for folder in folders]
-    inside = [{"path": os.path.join(one, "**"), "include": True} for one in packages]
+    inside = [{"path": os.path.join(package, "**"), "include": True} for package in packages]
     return [*out, *inside, {"path": os.path.join(os.path.dirname(ast.__file__), "**"), "include": False}]
 
 

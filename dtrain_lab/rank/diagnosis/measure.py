@@ -102,8 +102,8 @@ def _timed(monitor: Monitor) -> StepTimings:
     if steps < ahead + 2:  # possible if the ranks' loaders differ
         steps = 0
     with restored(last_training.model, last_training.optimizers):
-        found = _measure(last_training, passes, (steps, ahead), skipped)
-    return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
+        timings = _measure(last_training, passes, (steps, ahead), skipped)
+    return timings if "passes" in skipped else replace(timings, loop_s=monitor.step_s())
 
 
 def _measure(
@@ -128,11 +128,11 @@ def _measure(
     step()
     cycles, steps = scheme(max(of_all(timed(step, 2))))
     synced, alone, real = [], [], []
-    given: Any
-    with iterator(last_training.loader) if loader[0] else contextlib.nullcontext() as given:
+    batches: Any
+    with iterator(last_training.loader) if loader[0] else contextlib.nullcontext() as batches:
 
         def fed() -> None:
-            replay.step(passes, read=given.__next__)
+            replay.step(passes, read=batches.__next__)
 
         cycles_fed = steps_fed = 0
         if loader[0]:

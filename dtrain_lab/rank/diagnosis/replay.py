@@ -146,12 +146,12 @@ def step_times(step: Callable[[], None], steps: int) -> list[float]:
         Seconds of each step; their sum is the time of all.
     """
     _settle()
-    found = [time.perf_counter()]
+    times = [time.perf_counter()]
     for _ in range(steps):
         step()
         _settle()
-        found.append(time.perf_counter())
-    return [after - before for before, after in itertools.pairwise(found)]
+        times.append(time.perf_counter())
+    return [after - before for before, after in itertools.pairwise(times)]
 
 
 def _settle() -> None:
@@ -165,9 +165,9 @@ def _loss(out: Any) -> torch.Tensor:
     Raises:
         CantRun: no output tensor requires a gradient.
     """
-    found = out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
-    if isinstance(found, torch.Tensor) and found.requires_grad:
-        return found
+    loss = out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
+    if isinstance(loss, torch.Tensor) and loss.requires_grad:
+        return loss
     tensors = [
         t
         for t in autograd.leaves(dict(out) if isinstance(out, dict) else out)
@@ -183,11 +183,11 @@ def iterator(loader: Any) -> Iterator[Any]:
     """A separate iterator over a loader, even where the loader has persistent workers; ends its workers."""
     generator = loader.generator
     state = generator.get_state() if generator is not None else None
-    given = loaders.own_iterator(loader)
+    own = loaders.own_iterator(loader)
     try:
-        yield given
+        yield own
     finally:
-        loaders.end_workers(given)
+        loaders.end_workers(own)
         if state is not None:
             generator.set_state(state)
 

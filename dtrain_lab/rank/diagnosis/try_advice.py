@@ -77,13 +77,13 @@ def _timed(monitor: Monitor, change: Change) -> StepTimings:
     if problem:
         return StepTimings(error=problem)
     with restored(last_training.model, last_training.optimizers):
-        found = (
+        timings = (
             _with_workers(last_training, passes, change)
             if change.id == "workers"
             else _with_averaging(last_training, passes, change)
         )
     loop_s = monitor.step_s()
-    return replace(found, loop_s=loop_s / len(passes) if loop_s is not None else None)
+    return replace(timings, loop_s=loop_s / len(passes) if loop_s is not None else None)
 
 
 def _cannot_apply(last_training: LastTraining, change: Change) -> str:
@@ -218,10 +218,10 @@ def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, 
     # the ranks' loaders may differ, and each step is a collective
     plans = of_all(feeds(loader, len(passes))[:2])
     available, ahead = min(steps for steps, _ in plans), max(first for _, first in plans)
-    with iterator(loader) as given:
+    with iterator(loader) as batches:
 
         def fed() -> None:
-            replay.step(passes, read=given.__next__)
+            replay.step(passes, read=batches.__next__)
 
         step_s = _warm_up(fed, ahead)
         fits = int(FED_S / step_s)

@@ -50,15 +50,15 @@ class GlooSockets:
 
 
 def _sockets() -> dict[int, str]:
-    found: dict[int, str] = {}
+    by_descriptor: dict[int, str] = {}
     for name in os.listdir("/proc/self/fd"):
         try:
             target = os.readlink(f"/proc/self/fd/{name}")
         except OSError:  # the descriptor of `listdir` itself, or one that was just closed
             continue
         if target.startswith("socket:"):
-            found[int(name)] = target
-    return found
+            by_descriptor[int(name)] = target
+    return by_descriptor
 
 
 def _shut(number: int) -> bool:

@@ -60,7 +60,7 @@ class PendingCalls:
         self._rank = rank
         self._send = send
         self._pending: dict[int, _Pending] = {}
-        """By number of the call. Whoever takes one out wakes its thread."""
+        """By number of the call. The thread that removes a call wakes the one that waits for it."""
         self._numbers = itertools.count(1)
         self._forming: _Forming | None = None
 

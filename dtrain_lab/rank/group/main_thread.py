@@ -64,16 +64,16 @@ def _collective(frame: FrameType) -> dict[str, Any]:
     import torch.distributed as dist
 
     names = frame.f_locals
-    found: dict[str, Any] = {"name": frame.f_code.co_name}
+    operation: dict[str, Any] = {"name": frame.f_code.co_name}
     for name in ("tensor", "input", "input_tensor", "output_tensor"):
         value = names.get(name)
         if isinstance(value, torch.Tensor):
-            found["shape"] = list(value.shape)
-            found["dtype"] = str(value.dtype).removeprefix("torch.")
+            operation["shape"] = list(value.shape)
+            operation["dtype"] = str(value.dtype).removeprefix("torch.")
             break
     group = names.get("group")
     if not isinstance(group, dist.ProcessGroup) and dist.is_initialized():
         group = dist.group.WORLD
     if isinstance(group, dist.ProcessGroup):
-        found["ranks"] = dist.get_process_group_ranks(group)
-    return found
+        operation["ranks"] = dist.get_process_group_ranks(group)
+    return operation

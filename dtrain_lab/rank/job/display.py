@@ -10,8 +10,8 @@ from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook, Tee
 
 def plain(stream: Any) -> TextIO:
     """Return the stream that a `Tee` copies: text written to it does not go to the executed notebook."""
-    found: TextIO = stream._stream if isinstance(stream, Tee) else stream
-    return found
+    original: TextIO = stream._stream if isinstance(stream, Tee) else stream
+    return original
 
 
 class Display:

@@ -243,7 +243,7 @@ class Runner:
         cell = self._cells[mine[-1].filename] if mine else None
         at = mine[-1].lineno if mine else getattr(error, "lineno", None)
         message = failures.text_of(error)
-        told = {
+        content = {
             "rank": self.rank,
             "cell": (cell.name or None) if cell else None,
             "cell_id": cell.id if cell else None,
@@ -255,7 +255,7 @@ class Runner:
             "node": socket.gethostname().split(".")[0],
         }
         with contextlib.suppress(OSError):  # on a full disk the log and the exit code still tell
-            atomic_files.swap(self.folder / job_files.error(self.rank), json.dumps(told).encode())
+            atomic_files.swap(self.folder / job_files.error(self.rank), json.dumps(content).encode())
         print(text, file=plain(sys.stderr), end="", flush=True)
         if self.executed is not None:
             self.executed.fail(type(error).__name__, message, text.splitlines())

@@ -11,6 +11,7 @@ from typing import Any
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.environment_variables import JobEnvironment
+from dtrain_lab.placement.devices import device_of
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.layout import collectives_of
 from dtrain_lab.rank.group import job_store
@@ -135,9 +136,9 @@ class Setup:
     def _tell_frameworks(self, size: int, local: int) -> None:
         from dtrain_lab.rank.frameworks import torch_libraries
 
-        own, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
-        told = torch_libraries.torchrun_variables(self.rank, size, own, local, node, "dtrain-lab")
-        for name, value in told.items():  # torchrun's own values win where it started this process
+        local_rank, node = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("NODE_RANK", "0"))
+        variables = torch_libraries.torchrun_variables(self.rank, size, local_rank, local, node, "dtrain-lab")
+        for name, value in variables.items():  # torchrun's own values win where it started this process
             os.environ.setdefault(name, value)
 
 
@@ -162,9 +163,9 @@ def _set_device() -> None:
     if _has_npu():
         import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
 
-        torch.npu.set_device(local_rank % torch.npu.device_count())
+        torch.npu.set_device(device_of(local_rank, range(torch.npu.device_count())))
     elif torch.cuda.is_available():
-        torch.cuda.set_device(local_rank % torch.cuda.device_count())
+        torch.cuda.set_device(device_of(local_rank, range(torch.cuda.device_count())))
 
 
 def _collectives(local: int) -> str:

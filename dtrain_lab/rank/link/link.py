@@ -87,7 +87,7 @@ class Link:
 
     @staticmethod
     def _lost() -> None:
-        """End this rank, which nobody hears or reaches any more: its agent tells the head, if one is left."""
+        """End this rank: its connection to the head is gone. Its agent reports the exit, if it can."""
         events.error("the connection to the head is lost, so this rank ends")
         os._exit(1)
 

@@ -160,8 +160,8 @@ class MainSelector(selectors.EpollSelector):
         inner = error.__traceback__
         while inner is not None and inner.tb_next is not None:
             inner = inner.tb_next
-        own = inner is not None and inner.tb_frame.f_code.co_filename == selectors.__file__
-        if own or not _between_cells():
+        in_selector = inner is not None and inner.tb_frame.f_code.co_filename == selectors.__file__
+        if in_selector or not _between_cells():
             raise error
         self.raised(error)
 

@@ -24,9 +24,9 @@ def first_tensor(batch: Any, depth: int = 0) -> torch.Tensor | None:
         return None
     values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else ()
     for value in values:
-        found = first_tensor(value, depth + 1)
-        if found is not None:
-            return found
+        tensor = first_tensor(value, depth + 1)
+        if tensor is not None:
+            return tensor
     return None
 
 

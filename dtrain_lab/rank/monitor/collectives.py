@@ -16,8 +16,8 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.checks.guard import Guard
 from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
-from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import POINT_TO_POINT, SHAPELESS, group_of, signature
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.torch import functional
 
 FUNCTIONAL = {

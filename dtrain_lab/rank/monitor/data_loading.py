@@ -12,8 +12,8 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import sizes
 from dtrain_lab.rank.monitor.checks.shards import Shards, splits
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.recorder import DATA, Recorder
-from dtrain_lab.rank.monitor.waits import now
+from dtrain_lab.rank.monitor.step.recorder import DATA, Recorder
+from dtrain_lab.rank.monitor.step.waits import now
 from dtrain_lab.rank.torch import loaders
 from dtrain_lab.rank.torch.compiler import untraced
 
@@ -73,17 +73,17 @@ class _LoaderHooks:
         `for x in DataLoader(…)`."""
 
     @untraced
-    def make(self, made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+    def make(self, construct: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         """Make an iterator, and note its loader.
 
         Args:
-            made: the iterator's `__init__`.
+            construct: the iterator's `__init__`.
             iterator: the iterator.
             loader: its loader.
-            *args: further arguments of `made`.
-            **kwargs: further arguments of `made`, by name.
+            *args: further arguments of `construct`.
+            **kwargs: further arguments of `construct`, by name.
         """
-        made(iterator, loader, *args, **kwargs)
+        construct(iterator, loader, *args, **kwargs)
         if self._recorder.watches:
             with self._recorder.harmless():
                 self._sources[iterator] = _Source(weakref.ref(loader), splits(loader))

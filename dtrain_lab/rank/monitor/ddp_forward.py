@@ -16,11 +16,11 @@ from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING
 from dtrain_lab.rank.monitor.checks.shards import SyncChecks
 from dtrain_lab.rank.monitor.checks.unseen_collectives import LOWER
 from dtrain_lab.rank.monitor.last_training import LastTraining
-from dtrain_lab.rank.monitor.models import Model
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import checksum
-from dtrain_lab.rank.monitor.waits import now
+from dtrain_lab.rank.monitor.step.models import Model
+from dtrain_lab.rank.monitor.step.recorder import Recorder
+from dtrain_lab.rank.monitor.step.waits import now
 from dtrain_lab.rank.torch import autograd, ddp, names
 
 LOGGER_RATE = 10

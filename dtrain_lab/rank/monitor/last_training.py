@@ -106,10 +106,10 @@ class LastTraining:
         """
         if self._arguments is None:
             return None
-        made: tuple[tuple[Any, ...], dict[str, Any]] = autograd.map_leaves(
+        arguments: tuple[tuple[Any, ...], dict[str, Any]] = autograd.map_leaves(
             lambda leaf: leaf.make() if isinstance(leaf, Shape) else leaf, self._arguments
         )
-        return made
+        return arguments
 
     @property
     def batch_bytes(self) -> int:

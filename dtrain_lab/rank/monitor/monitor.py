@@ -18,10 +18,10 @@ from dtrain_lab.rank.monitor.checks.shards import Shards, SyncChecks
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
 from dtrain_lab.rank.monitor.checks.unseen_collectives import UnseenCollectives
 from dtrain_lab.rank.monitor.collectives import watch_collectives
-from dtrain_lab.rank.monitor.cuda_stream import of_device
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.step.cuda_stream import of_device
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
@@ -76,6 +76,7 @@ class Monitor:
         )
         hooks.step, hooks.resting = self.recorder.user_stepped, self.recorder.resting
         hooks.batch, hooks.forget_batch = lambda: self.last_training.batch, self.last_training.forget_batch
+        hooks.held = self.recorder.hold
         hooks.guard = self.guard.switch
         compile_none_of(OURS)
 
@@ -93,7 +94,8 @@ class Monitor:
         steps = self.recorder.writer.cells[ring.STEPS]
         loop = steps - self._steps or self._loop
         last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
-        return median(record.wall for record in last) / 1e9 if last else None
+        walls = [record.wall for record in last if not record.flags & ring.PAUSED]
+        return median(walls) / 1e9 if walls else None
 
     def _step_ended(self, hooked: int) -> None:
         # the guard's own collectives would be taken for unseen ones

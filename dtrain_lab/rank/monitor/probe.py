@@ -19,8 +19,8 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor.models import Model, Models
-from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.step.models import Model, Models
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.torch import autograd, ddp
 from dtrain_lab.training.gradients import unused
 
@@ -156,11 +156,11 @@ class Probes:
 
     def _buckets_of(self, module: Any) -> Buckets:
         """The parameters of each of DDP's buckets, on which the order of a sum's terms depends."""
-        known = self._buckets.get(module)
-        if known is None or known[0] is not module.reducer:
-            known = module.reducer, ddp.buckets(module)
-            self._buckets[module] = known
-        return known[1]
+        cached = self._buckets.get(module)
+        if cached is None or cached[0] is not module.reducer:
+            cached = module.reducer, ddp.buckets(module)
+            self._buckets[module] = cached
+        return cached[1]
 
 
 class _Armed:

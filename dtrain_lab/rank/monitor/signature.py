@@ -44,10 +44,10 @@ def group_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def checksum(group: Any) -> int:
     """A checksum of the group's name, the same on all of its ranks."""
     name = group.group_name
-    known = _checksums.get(name)
-    if known is None:
-        known = _checksums[name] = zlib.crc32(name.encode())
-    return known
+    value = _checksums.get(name)
+    if value is None:
+        value = _checksums[name] = zlib.crc32(name.encode())
+    return value
 
 
 def signature(
@@ -71,8 +71,8 @@ def signature(
     group = group_of(args, kwargs)
     if name in POINT_TO_POINT or not isinstance(group, dist.ProcessGroup):
         return None
-    known = checksum(group)
-    number = numbers[known] = numbers.get(known, 0) + 1
+    group_checksum = checksum(group)
+    number = numbers[group_checksum] = numbers.get(group_checksum, 0) + 1
     dtype, shape = 0, ()
     if name not in SHAPELESS:
         at = TENSOR.get(name, 0)
@@ -81,12 +81,12 @@ def signature(
         )  # fmt: skip
         if isinstance(tensor, torch.Tensor):
             dtype, shape = DTYPES.get(tensor.dtype, 0), tuple(tensor.shape)
-    return known, number, index, dtype, _root(name, args, kwargs), shape
+    return group_checksum, number, index, dtype, _root(name, args, kwargs), shape
 
 
 def _root(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     at = ROOT.get(name)
     if at is None:
         return -1
-    found = args[at] if at < len(args) else next((kwargs[k] for k in ROOT_NAMES if k in kwargs), None)
-    return found if isinstance(found, int) else 0
+    root = args[at] if at < len(args) else next((kwargs[k] for k in ROOT_NAMES if k in kwargs), None)
+    return root if isinstance(root, int) else 0

@@ -20,7 +20,8 @@ from dtrain_lab.rank.monitor.data_loading import watch_loaders
 from dtrain_lab.rank.monitor.ddp_forward import watch_ddp
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import BACKWARD, Recorder
+from dtrain_lab.rank.monitor.step.passes import BACKWARD
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.torch.compiler import untraced
 
 

@@ -137,7 +137,7 @@ class ExecutedNotebook:
         self._changed.set()
 
     def _put_in(self, source: str) -> None:
-        made: dict[str, Any] = {
+        cell: dict[str, Any] = {
             "cell_type": "code",
             "id": "injected-parameters",
             "metadata": {"tags": ["injected-parameters"]},  # as papermill tags it
@@ -147,7 +147,7 @@ class ExecutedNotebook:
         }
         cells = self._book["cells"]
         at = cells.index(self._cell) + 1 if self._cell in cells else 0
-        cells.insert(at, made)
+        cells.insert(at, cell)
 
     def _write_changes(self) -> None:
         while True:

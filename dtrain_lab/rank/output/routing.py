@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from jupyter_client.session import extract_header
 
 from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.rank.output.widget_views import DISPLAYS, WidgetViews
 from dtrain_lab.wire.codec.encode import encode_json
 from dtrain_lab.wire.links import CellOutput
 
@@ -19,7 +21,7 @@ MOST_OUTPUT = 64 << 20
 UNREAD = frozenset({"status", "execute_input"})
 """Kernel messages that are dropped, because no client reads them."""
 WIDGETS = frozenset({"comm_open", "comm_msg", "comm_close"})
-PASSED_ON = WIDGETS | {"display_data", "update_display_data", "execute_result", "clear_output", "error"}
+PASSED_ON = WIDGETS | DISPLAYS | {"clear_output", "error"}
 """`error` is an exception that a library has caught and shows; the cell's own error is in the reply."""
 
 
@@ -35,6 +37,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     usual = session.send
     process = os.getpid()
     cells_of_comms: dict[str, str] = {}
+    views = WidgetViews()
 
     def send(
         stream: Any,
@@ -59,11 +62,15 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             about = msg_or_type.get("metadata") if whole else metadata
             through = _through(kind, body, lost=not cell)
             if cell:
-                message = _output(cell, rank, kind, body, buffers, through)
+                views.note(kind, body)
+                message = _output(cell, rank, kind, views.marked(kind, body), buffers, through)
                 if message is not None:
                     message = _whole(message, about, origin)
                 if message is not None:
                     outbox.output(message)
+                    closing = views.closing(kind, body, cell, rank)
+                    if closing is not None:
+                        outbox.output(closing)
                     return None
                 if kind in UNREAD:
                     return None
@@ -71,6 +78,14 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             stream, msg_or_type, content=content, parent=parent, ident=ident, buffers=buffers,
             track=track, header=header, metadata=metadata, **more,
         )  # fmt: skip
+
+    RankStream.straight = _straight(rank, outbox)
+    RankStream.write_serially = outbox.write_out
+    session.send = send
+
+
+def _straight(rank: int, outbox: Outbox) -> Callable[[str, dict[str, Any], str], bool]:
+    """Return what sends printed text without a message of the kernel; it returns False outside cells."""
 
     def straight(name: str, header: dict[str, Any], text: str) -> bool:
         cell = header.get("dtrain_cell")
@@ -81,9 +96,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
         outbox.output(message)
         return True
 
-    RankStream.straight = straight
-    RankStream.write_serially = outbox.write_out
-    session.send = send
+    return straight
 
 
 def _cell_of(kind: str, comm_id: str, cell: str | None, opened_in: dict[str, str]) -> str | None:

@@ -66,8 +66,8 @@ class Widgets:
 
     def move_beside(self) -> None:
         """Deliver beside a cell that has begun what was queued behind its order; on the IOPub thread."""
-        while found := self._next():
-            self.take_beside(*found[0])
+        while following := self._next():
+            self.take_beside(*following[0])
 
     def _next(self) -> list[tuple[Comm, Callable[[], None]]]:
         """The first queued message; none where the other thread has taken it."""

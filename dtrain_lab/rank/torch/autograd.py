@@ -44,25 +44,25 @@ def copy_back(flat: torch.Tensor, tensors: list[torch.Tensor]) -> None:
 def leaves(value: Any) -> list[Any]:
     """Leaves of nested lists, tuples, dicts and other containers registered with torch's pytree."""
     if _leaves is not None:
-        found: list[Any] = _leaves(value)
-        return found
-    found = []
-    map_leaves(found.append, value)
-    return found
+        collected: list[Any] = _leaves(value)
+        return collected
+    collected = []
+    map_leaves(collected.append, value)
+    return collected
 
 
 def variables(outputs: Any) -> list[torch.Tensor]:
     """Leaf tensors that a model's outputs depend on, by the graph of their computation."""
     waiting = [t.grad_fn for t in leaves(outputs) if isinstance(t, torch.Tensor) and t.grad_fn is not None]
-    seen, found = set(waiting), []
+    visited, leaves_ = set(waiting), []
     while waiting:
         node = waiting.pop()
         if hasattr(node, "variable"):
-            found.append(node.variable)
-        following = {after for after, _ in node.next_functions if after is not None} - seen
-        seen |= following
+            leaves_.append(node.variable)
+        following = {after for after, _ in node.next_functions if after is not None} - visited
+        visited |= following
         waiting += following
-    return found
+    return leaves_
 
 
 def map_leaves(change: Callable[[Any], Any], value: Any) -> Any:

@@ -19,21 +19,21 @@ RATE = "_dtrain_timed_every"
 """Attribute of a DDP model: the interval, in steps, at which it times a backward pass."""
 
 
-def on_new_model(made: Callable[[Any], None]) -> None:
+def on_new_model(on_made: Callable[[Any], None]) -> None:
     """Call a function with each DDP model that is constructed or unpickled."""
     construct = DistributedDataParallel.__init__
 
     @functools.wraps(construct)  # frameworks inspect its signature
     def init_ddp(self: Any, /, *args: Any, **kwargs: Any) -> None:
         construct(self, *args, **kwargs)
-        made(self)
+        on_made(self)
 
     DistributedDataParallel.__init__ = init_ddp
     unpickled = DistributedDataParallel.__setstate__
 
     def set_state(self: Any, state: Any) -> None:
         unpickled(self, state)
-        made(self)
+        on_made(self)
 
     DistributedDataParallel.__setstate__ = set_state
 
@@ -112,8 +112,8 @@ def may_be_left(module: Any) -> bool:
 
 def hooks(module: Any) -> Sized:
     """The communication hooks that the user has registered, as a list that grows; needs `names.BACKWARD`."""
-    found: list[Any] = module._comm_hooks
-    return found
+    registered: list[Any] = module._comm_hooks
+    return registered
 
 
 def has_hooks(module: Any) -> bool:

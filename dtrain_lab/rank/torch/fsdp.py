@@ -27,8 +27,8 @@ def group_of(parameters: Sequence[Any]) -> Any:
     """
     mine = {id(p) for p in parameters}
     for root in roots():
-        own = [p for p in root.parameters() if id(p) in mine]
-        mesh = getattr(own[0], "device_mesh", None) if own else None
+        of_root = [p for p in root.parameters() if id(p) in mine]
+        mesh = getattr(of_root[0], "device_mesh", None) if of_root else None
         if mesh is not None:
             return mesh.get_group() if mesh.ndim == 1 else None
     return None

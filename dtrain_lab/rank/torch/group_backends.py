@@ -20,13 +20,13 @@ def backends(group: Any) -> list[Any]:
     """The back-ends that a group uses now; each rebuild of the world replaces them."""
     if not names.has(names.GROUPS):
         return []
-    found: list[Any] = []
+    distinct: list[Any] = []
     for device in _DEVICES:
         if device in group._device_types:
             backend = group._get_backend(device)
-            if backend not in found:  # gloo may serve both devices
-                found.append(backend)
-    return found
+            if backend not in distinct:  # gloo may serve both devices
+                distinct.append(backend)
+    return distinct
 
 
 def begun(backends: list[Any]) -> int:

@@ -41,8 +41,8 @@ def find_group(name: str) -> Any:
     Raises:
         LookupError: this process has no such group.
     """
-    for group, known in group_names().items():
-        if known == name:
+    for group, other in group_names().items():
+        if other == name:
             return group
     raise LookupError(f"this rank has no process group {name}")
 
@@ -205,13 +205,13 @@ def leave_out_of_names(prefix: str) -> None:
     usual = c10d._hash_ranks_to_str
 
     def hashed(ranks: list[int]) -> str:
-        known = c10d._world.pg_names
-        ours = {group: name for group, name in known.items() if name.startswith(prefix)}
+        names = c10d._world.pg_names
+        ours = {group: name for group, name in names.items() if name.startswith(prefix)}
         for group in ours:
-            del known[group]
+            del names[group]
         try:
             return str(usual(ranks))
         finally:
-            known.update(ours)
+            names.update(ours)
 
     c10d._hash_ranks_to_str = hashed

@@ -36,11 +36,11 @@ def watch_iterators(around: Callable[..., Any]) -> None:
     iterator = _iterator_class()
     if iterator is None:
         return
-    made = iterator.__init__
+    construct = iterator.__init__
 
     @untraced
     def make(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-        around(made, self, loader, *args, **kwargs)
+        around(construct, self, loader, *args, **kwargs)
 
     iterator.__init__ = make
 

@@ -195,22 +195,22 @@ def find(path: str) -> Any:
         return find(other)
     path, _, attribute = first.partition(" sets ")
     module, _, names = path.partition(":")
-    found: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for name in names.split("."):
-        found = getattr(found, name)
+        value = getattr(value, name)
     # our own hooks may be around it by the time a name is looked up
-    if attribute and attribute not in inspect.unwrap(found).__code__.co_names:
+    if attribute and attribute not in inspect.unwrap(value).__code__.co_names:
         raise AttributeError(f"{path} sets no {attribute}")
-    return found
+    return value
 
 
-def lost_features(found: Callable[[str], Any] = find) -> tuple[MissingFeature, ...]:
+def lost_features(lookup: Callable[[str], Any] = find) -> tuple[MissingFeature, ...]:
     """Features that can't be used with this torch.
 
     Args:
-        found: resolves a path, or raises `AttributeError` or `ImportError`.
+        lookup: resolves a path, or raises `AttributeError` or `ImportError`.
     """
-    missing = {path for path in {p for f in FEATURES for p in f.names} if not _there(path, found)}
+    missing = {path for path in {p for f in FEATURES for p in f.names} if not _there(path, lookup)}
     return tuple(
         MissingFeature(feature, tuple(path for path in feature.names if path in missing))
         for feature in FEATURES
@@ -218,9 +218,9 @@ def lost_features(found: Callable[[str], Any] = find) -> tuple[MissingFeature, .
     )
 
 
-def _there(path: str, found: Callable[[str], Any]) -> bool:
+def _there(path: str, lookup: Callable[[str], Any]) -> bool:
     try:
-        found(path)
+        lookup(path)
     except (AttributeError, ImportError):
         return False
     return True

@@ -88,8 +88,8 @@ def connect(group: Any) -> None:
 
 def _backends(group: Any) -> list[Any]:
     # with TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps them
-    found = [getattr(each, "wrapped_pg", each) for each in group_backends.backends(group)]
-    return [each for each in found if type(each).__name__ == "ProcessGroupNCCL"]
+    unwrapped = [getattr(each, "wrapped_pg", each) for each in group_backends.backends(group)]
+    return [each for each in unwrapped if type(each).__name__ == "ProcessGroupNCCL"]
 
 
 def _device_failure() -> RuntimeError | None:

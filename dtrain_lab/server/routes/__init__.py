@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.server.routes import clusters, jobs, live, profiles, signin, sweeps
+from dtrain_lab.server.routes import clusters, jobs, kernels, live, measurements, profiles, signin, sweeps
 
 ID = r"(?P<identity>[A-Za-z0-9._-]+)"
 
@@ -23,13 +23,14 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/metrics", clusters.MetricsHandler),
         (rf"/dtrain-lab/clusters/{ID}/history", clusters.HistoryHandler),
         (rf"/dtrain-lab/clusters/{ID}/stacks", clusters.StacksHandler),
-        (rf"/dtrain-lab/clusters/{ID}/advise", clusters.AdviseHandler),
-        (rf"/dtrain-lab/clusters/{ID}/diagnose", clusters.DiagnoseHandler),
+        (rf"/dtrain-lab/clusters/{ID}/advise", measurements.AdviseHandler),
+        (rf"/dtrain-lab/clusters/{ID}/diagnose", measurements.DiagnoseHandler),
+        (rf"/dtrain-lab/clusters/{ID}/measurements", measurements.MeasurementsHandler),
         (rf"/dtrain-lab/clusters/{ID}/cells", clusters.CellsHandler),
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),
         (rf"/dtrain-lab/clusters/{ID}/(?P<action>interrupt|restart)", clusters.ActionHandler),
         (rf"/dtrain-lab/clusters/{ID}/leave-out", clusters.LeaveOutHandler),
-        (rf"/dtrain-lab/kernels/{ID}", clusters.KernelHandler),
+        (rf"/dtrain-lab/kernels/{ID}", kernels.KernelHandler),
         (r"/dtrain-lab/jobs", jobs.JobsHandler),
         (r"/dtrain-lab/jobs/plan", jobs.PlanHandler),
         (rf"/dtrain-lab/jobs/{ID}", jobs.JobHandler),

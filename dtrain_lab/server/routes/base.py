@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
+from http.client import responses
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,14 +13,16 @@ import msgspec
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
+from msgspec.structs import replace
+from tornado import web
 
-from dtrain_lab.errors import BadRequest, DtrainError, Forbidden, of_disk
-from dtrain_lab.server.errors import status
-from dtrain_lab.server.notebook_paths import with_path
+from dtrain_lab.errors import BadRequest, DtrainError, Forbidden
+from dtrain_lab.server.errors import as_ours, status
+from dtrain_lab.server.notebook_paths import with_paths
 from dtrain_lab.server.shared import Shared
 from dtrain_lab.services.metrics_export import TYPES, export
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.jobs.job import Job, JobRequest
 from dtrain_lab.wire.metrics.history import Point
 
 RESOURCE = "dtrain-lab"
@@ -26,6 +30,7 @@ MOST_BODY = 64 << 10
 MOST_NUMBER = 2**53 - 1
 """The largest integer that every JSON reader represents exactly."""
 T = TypeVar("T")
+R = TypeVar("R", bound=JobRequest)
 
 
 async def allowed(handler: JupyterHandler, action: str) -> bool:
@@ -80,29 +85,55 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         """
         text = self.get_query_argument(name, str(usual))
         try:
-            found = int(text)
+            value = int(text)
         except ValueError:
             raise BadRequest(f'{name} is "{text[:80]}".', "Give a whole number.") from None
-        if not least <= found <= MOST_NUMBER:
-            raise BadRequest(f"{name} is {found}.", f"It must be {least} to {MOST_NUMBER}.")
-        return found
+        if not least <= value <= MOST_NUMBER:
+            raise BadRequest(f"{name} is {value}.", f"It must be {least} to {MOST_NUMBER}.")
+        return value
 
-    def below_root(self, path: str) -> Path:
+    def flag(self, name: str) -> bool:
+        """Return whether a query argument is "1" or "true"."""
+        return self.get_query_argument(name, "").lower() in ("1", "true")
+
+    def no_body(self) -> None:
+        """Check that the request has no body, or an empty one.
+
+        Raises:
+            BadRequest: It has one.
+        """
+        if self.request.body not in (b"", b"{}", b"null"):
+            raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
+
+    @property
+    def root(self) -> str:
+        """The server's root, as the server was told of it."""
+        root: str = self.settings["server_root_dir"]
+        return root
+
+    async def below_root(self, path: str) -> Path:
         """Resolve a path of the request, following links; it must be below the server's root.
 
         Raises:
             BadRequest: The path is not a valid file name.
             Forbidden: The path leads out of the root.
         """
-        root = Path(self.settings["server_root_dir"]).expanduser().resolve()
-        try:
-            found = (root / path).resolve()
-            found.exists()
-        except (OSError, ValueError) as error:
-            raise BadRequest(f"No file can have the name {path[:80]!r}.", "Choose a notebook.") from error
-        if not found.is_relative_to(root):
-            raise Forbidden(f"{path} is outside the server's folder.", "Choose a notebook below it.")
-        return found
+        return await asyncio.to_thread(below, self.root, path)
+
+    async def request_of(self, kind: type[R]) -> tuple[R, Path]:
+        """Decode the request of a job or sweep from the body.
+
+        Returns:
+            The request without an interpreter, and the path of its notebook.
+
+        Raises:
+            BadRequest: As `body`, or the notebook's path is not a valid file name.
+            Forbidden: The notebook is not below the server's root.
+        """
+        request = self.body(kind)
+        file = await self.below_root(request.notebook)
+        # only a kernel may choose the interpreter: a path from a browser could run any program
+        return replace(request, python=None), file
 
     def answer(self, value: Any, code: int = 200) -> None:
         """Send a value as JSON.
@@ -138,22 +169,32 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
 
     async def for_user_job(self, job: Job) -> Job:
         """Return the job with only those actions that this user may perform, and its notebook's path here."""
-        job = with_path(job, self.settings["server_root_dir"])
-        return job if await self.may_write() else msgspec.structs.replace(job, may=())
+        return (await self.for_user_jobs([job]))[0]
+
+    async def for_user_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return jobs as `for_user_job` does; the user's permission is asked once."""
+        found = await asyncio.to_thread(with_paths, jobs, self.root)
+        if await self.may_write():
+            return found
+        return [msgspec.structs.replace(job, may=()) for job in found]
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a `DtrainError`, or that of a disk, as JSON without a traceback; others are the server's.
+        """Send an error as `{code, message, hint, details}`, without a traceback, also one that is not ours.
 
         Args:
             status_code: HTTP status that tornado proposes.
             **kwargs: As tornado's; `exc_info` has the exception.
         """
         error = kwargs.get("exc_info", (None, None, None))[1]
-        error = of_disk(error) or error
-        if not isinstance(error, DtrainError):
-            super().write_error(status_code, **kwargs)
-            return
-        self.set_status(status(error))
+        if error is None or isinstance(error, web.HTTPError):
+            text = responses.get(status_code, "Error")
+            if error is not None and error.log_message:
+                text = error.log_message % error.args
+            error = DtrainError(text, code=f"http_{status_code}")
+        else:
+            error = as_ours(error)
+            status_code = status(error)
+        self.set_status(status_code)
         self.set_header("Content-Type", "application/json")
         self.finish(json.dumps(error.as_dict()))
 
@@ -163,3 +204,25 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
             self.log.info("dtrain-lab: %s", value)
         else:
             super().log_exception(kind, value, tb)
+
+
+def below(root: str, path: str) -> Path:
+    """Resolve a path below a folder, following links; blocks while its disk does.
+
+    Args:
+        root: The folder.
+        path: The path, relative to it.
+
+    Raises:
+        BadRequest: The path is not a valid file name.
+        Forbidden: The path leads out of the folder.
+    """
+    folder = Path(root).expanduser().resolve()
+    try:
+        found = (folder / path).resolve()
+        found.exists()
+    except (OSError, ValueError) as error:
+        raise BadRequest(f"No file can have the name {path[:80]!r}.", "Choose a notebook.") from error
+    if not found.is_relative_to(folder):
+        raise Forbidden(f"{path} is outside the server's folder.", "Choose a notebook below it.")
+    return found

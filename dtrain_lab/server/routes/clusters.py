@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import authorized
@@ -13,18 +11,16 @@ from msgspec.structs import replace
 from tornado import web
 
 from dtrain_lab.errors import DtrainError, Forbidden
-from dtrain_lab.machine import supervision
 from dtrain_lab.server.routes.base import BaseHandler
+from dtrain_lab.server.routes.cluster_route import ClusterRoute
 from dtrain_lab.services import notebook_clusters
-from dtrain_lab.services.connection import ClusterConnection, Connection, requests
+from dtrain_lab.services.connection import requests
 from dtrain_lab.services.worlds import recovery
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.site import AdviceToTry, RankSet, Size
-
-AT_ONCE_S = 0.3
+from dtrain_lab.wire.site import RankSet, Size
 
 
 class ClustersHandler(BaseHandler):
@@ -43,7 +39,7 @@ class ClustersHandler(BaseHandler):
         request = self.body(Request)
         # only a kernel may choose the interpreter: a path from a browser could run any program
         request = replace(request, python=None)
-        connection = await self.ours.worlds.begin(request, directory=self._folder(request))
+        connection = await self.ours.worlds.begin(request, directory=await self._folder(request))
         await self._remember(request, connection.id)
         await self.ours.hub.refresh()
         self.answer(await connection.ask(clients.Info()), 202)
@@ -53,7 +49,7 @@ class ClustersHandler(BaseHandler):
         if request.notebook is None:
             return
         try:
-            self.below_root(request.notebook)
+            await self.below_root(request.notebook)
         except DtrainError:  # it names no notebook of this server
             return
         notebook = await self._path_in_kernel(request.notebook)
@@ -63,59 +59,33 @@ class ClustersHandler(BaseHandler):
             await asyncio.to_thread(notebook_clusters.remember, notebook, begun)
 
     async def _path_in_kernel(self, notebook: str) -> str:
-        """Return a notebook's path as its kernel was told of it: before a rename, without links followed."""
+        """Return the path that a notebook had when its kernel started; links are not followed."""
         for session in await ensure_async(self.session_manager.list_sessions()):
             if session["path"] == notebook and session["kernel"]:
                 use = await asyncio.to_thread(notebook_clusters.of_kernel, session["kernel"]["id"], ())
                 if use.notebook is not None:
                     return use.notebook
-        return str(Path(self.settings["server_root_dir"]).expanduser() / notebook)
+        return str(Path(self.root).expanduser() / notebook)
 
     async def _runs(self, cluster: str) -> bool:
         """Return whether a cluster can run cells, or soon can."""
-        found = await asyncio.to_thread(self.ours.worlds.running)
-        record = next((record for record in found if record.id == cluster), None)
+        running = await asyncio.to_thread(self.ours.worlds.running)
+        record = next((record for record in running if record.id == cluster), None)
         info = await self.ours.worlds.info(record) if record is not None else None
         return info is not None and info.state not in ENDING
 
-    def _folder(self, request: Request) -> str:
+    async def _folder(self, request: Request) -> str:
         """Return the ranks' working directory: the notebook's folder, which is below the server's root."""
-        root = self.below_root("")
+        root = await self.below_root("")
         try:
-            folder = self.below_root(request.notebook).parent if request.notebook else root
+            folder = (await self.below_root(request.notebook)).parent if request.notebook else root
         except Forbidden:
             folder = root
-        return str(folder if folder.is_relative_to(root) and folder.is_dir() else root)
+        is_there = folder.is_relative_to(root) and await asyncio.to_thread(folder.is_dir)
+        return str(folder if is_there else root)
 
 
-class _ClusterHandler(BaseHandler):
-    async def connection(self, identity: str) -> ClusterConnection:
-        """Connect to the head of a cluster, by id or name."""
-        return await self.ours.worlds.connect(identity)
-
-    async def begin(self, connection: Connection, work: Coroutine[Any, Any, Cluster]) -> None:
-        """Answer 200 if the work finishes at once, else 202 with the cluster's current state.
-
-        Raises:
-            DtrainError: The request was refused.
-        """
-        task = asyncio.ensure_future(work)
-        done, _ = await asyncio.wait([task], timeout=AT_ONCE_S)
-        if done:
-            self.answer(task.result(), 200)
-            return
-        task.add_done_callback(self._ended)
-        self.answer(await connection.ask(clients.Info()), 202)
-
-    def _ended(self, task: asyncio.Future[Any]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, DtrainError):  # the cluster's state reports the error, too
-            self.log.info("dtrain-lab: %s", error)
-        elif error is not None:
-            supervision.here().fault("server.action", error)
-
-
-class ClusterHandler(_ClusterHandler):
+class ClusterHandler(ClusterRoute):
     """`clusters/{id}`."""
 
     @web.authenticated
@@ -134,7 +104,7 @@ class ClusterHandler(_ClusterHandler):
         self.answer({"id": connection.id, "state": "stopping"}, 202)
 
 
-class OutputHandler(_ClusterHandler):
+class OutputHandler(ClusterRoute):
     """`clusters/{id}/output`."""
 
     @web.authenticated
@@ -147,7 +117,7 @@ class OutputHandler(_ClusterHandler):
         self.answer(await connection.ask(clients.ReadOutput(after, most, cell)))
 
 
-class CellsHandler(_ClusterHandler):
+class CellsHandler(ClusterRoute):
     """`clusters/{id}/cells`."""
 
     @web.authenticated
@@ -158,7 +128,7 @@ class CellsHandler(_ClusterHandler):
         self.answer(await connection.ask(clients.ListCells(bool(self.number("last", 0)))))
 
 
-class MetricsHandler(_ClusterHandler):
+class MetricsHandler(ClusterRoute):
     """`clusters/{id}/metrics`."""
 
     @web.authenticated
@@ -170,7 +140,7 @@ class MetricsHandler(_ClusterHandler):
         self.answer(cluster.metrics)
 
 
-class HistoryHandler(_ClusterHandler):
+class HistoryHandler(ClusterRoute):
     """`clusters/{id}/history`."""
 
     @web.authenticated
@@ -186,7 +156,7 @@ class HistoryHandler(_ClusterHandler):
         self.file(points, self.get_query_argument("format", "json"))
 
 
-class StacksHandler(_ClusterHandler):
+class StacksHandler(ClusterRoute):
     """`clusters/{id}/stacks`."""
 
     @web.authenticated
@@ -198,37 +168,7 @@ class StacksHandler(_ClusterHandler):
         self.answer(await connection.ask(clients.Stacks(ranks)))
 
 
-class AdviseHandler(_ClusterHandler):
-    """`clusters/{id}/advise`."""
-
-    @web.authenticated
-    @authorized
-    async def get(self, identity: str) -> None:
-        """Return advice on the training loop that runs, or ran last."""
-        connection = await self.connection(identity)
-        self.answer(await connection.ask(clients.Advise()))
-
-    @web.authenticated
-    @authorized
-    async def post(self, identity: str) -> None:
-        """Try advice: steps are run with the change and without it, and their changes are undone."""
-        wanted = self.body(AdviceToTry)
-        connection = await self.connection(identity)
-        self.answer(await requests.try_advice(connection, wanted.advice))
-
-
-class DiagnoseHandler(_ClusterHandler):
-    """`clusters/{id}/diagnose`."""
-
-    @web.authenticated
-    @authorized
-    async def post(self, identity: str) -> None:
-        """Measure what takes a step's time; steps are repeated for it, and their changes are undone."""
-        connection = await self.connection(identity)
-        self.answer(await requests.diagnose(connection))
-
-
-class ActionHandler(_ClusterHandler):
+class ActionHandler(ClusterRoute):
     """`clusters/{id}/interrupt` and `restart`."""
 
     @web.authenticated
@@ -247,7 +187,7 @@ class ActionHandler(_ClusterHandler):
             await self.begin(connection, recovery.restart(connection, ranks, wanted.source))
 
 
-class LeaveOutHandler(_ClusterHandler):
+class LeaveOutHandler(ClusterRoute):
     """`clusters/{id}/leave-out`."""
 
     @web.authenticated
@@ -260,7 +200,7 @@ class LeaveOutHandler(_ClusterHandler):
         await self.begin(connection, recovery.exclude(self.ours.worlds, connection, lost))
 
 
-class ResizeHandler(_ClusterHandler):
+class ResizeHandler(ClusterRoute):
     """`clusters/{id}/resize`."""
 
     @web.authenticated
@@ -270,24 +210,3 @@ class ResizeHandler(_ClusterHandler):
         wanted = self.body(Size).ranks
         connection = await self.connection(identity)
         await self.begin(connection, self.ours.worlds.resize(connection, wanted))
-
-
-class KernelHandler(BaseHandler):
-    """`kernels/{id}`."""
-
-    @web.authenticated
-    @authorized
-    async def get(self, identity: str) -> None:
-        """Return what a kernel calls its notebook, and which cluster it used last; it may be busy."""
-        running = {record.id for record in await asyncio.to_thread(self.ours.worlds.running)}
-        use = await asyncio.to_thread(notebook_clusters.of_kernel, identity, running)
-        if use.notebook is not None:
-            await self._note_path(identity, use.notebook)
-        self.answer(use)
-
-    async def _note_path(self, kernel: str, notebook: str) -> None:
-        """Record where a kernel's notebook is now, for other notebooks' kernels, which name it."""
-        root = Path(self.settings["server_root_dir"]).expanduser()
-        for session in await ensure_async(self.session_manager.list_sessions()):
-            if session["kernel"] and session["kernel"]["id"] == kernel and session["type"] == "notebook":
-                await asyncio.to_thread(notebook_clusters.note_path, notebook, str(root / session["path"]))

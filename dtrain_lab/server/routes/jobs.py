@@ -2,60 +2,50 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TypeVar
-
 from jupyter_server.auth.decorator import authorized
 from msgspec.structs import replace
 from tornado import web
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.errors import BadRequest, Forbidden
+from dtrain_lab.errors import Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
+from dtrain_lab.services.jobs.following import next_piece
 from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.jobs.job import JobRequest, JobSubmit
 
-T = TypeVar("T", bound=JobRequest)
+LOG_WITHIN_S = 10.0
+"""Time for which a request may wait for the next line of a log."""
 
 
-class _JobsHandler(BaseHandler):
-    def request_of(self, kind: type[T]) -> tuple[T, Path]:
-        """Decode the body; returns it with the notebook's path, which has to be below the server's root."""
-        request = self.body(kind)
-        file = self.below_root(request.notebook)
-        # only a kernel may choose the interpreter: a path from a browser could run any program
-        return replace(request, python=None), file
-
-
-class JobsHandler(_JobsHandler):
+class JobsHandler(BaseHandler):
     """`jobs`."""
 
     @web.authenticated
     @authorized
     async def get(self) -> None:
         """Return all jobs, newest first."""
-        self.answer([await self.for_user_job(job) for job in await self.ours.jobs.listing()])
+        self.answer(await self.for_user_jobs(await self.ours.jobs.listing()))
 
     @web.authenticated
     @authorized
     async def post(self) -> None:
         """Submit a notebook or a previewed plan; answers 202, the job runs independently of this server."""
-        given, file = self.request_of(JobSubmit)
+        given, file = await self.request_of(JobSubmit)
         request = JobRequest(**{name: getattr(given, name) for name in JobRequest.__struct_fields__})
         made = await self.ours.jobs.submit(request, file, plan=given.plan)
         await self.ours.hub.refresh()
         self.answer(await self.for_user_job(made), 202)
 
 
-class PlanHandler(_JobsHandler):
+class PlanHandler(BaseHandler):
     """`jobs/plan`."""
 
     @web.authenticated
     @authorized
     async def post(self) -> None:
         """Plan a job without submitting it: files, command, findings; with `ask`, also ask the scheduler."""
-        request, file = self.request_of(JobRequest)
-        ask = self.get_query_argument("ask", "") in ("1", "true", "True")
+        request, file = await self.request_of(JobRequest)
+        ask = self.flag("ask")
         self.answer(await self.ours.jobs.plan(request, file, ask=ask))
 
 
@@ -75,7 +65,7 @@ class JobHandler(BaseHandler):
 
         With `force`, also if it is unknown whether the job has ended.
         """
-        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        force = self.flag("force")
         made = await self.ours.jobs.delete(identity, force=force)
         await self.ours.hub.refresh()
         self.answer(replace(made, may=()))
@@ -87,10 +77,18 @@ class LogsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Return a piece of the log: from `offset`, of `ranks`, at `first_error` or at `search`."""
+        """Return a piece of the log: from `offset`, of `ranks`, at `first_error` or at `search`.
+
+        With `wait=1`, wait for the next line or the job's end, if it happens soon.
+        """
         job = await self.ours.jobs.job(identity)
         wanted = rank_sets.asked(self.get_query_argument("ranks", None), job.world.size)
-        first = self.get_query_argument("first_error", "") in ("1", "true", "True")
+        if self.flag("wait"):
+            offset = self.get_query_argument("offset", "start")
+            piece = await next_piece(self.ours.jobs, job.id, offset, wanted, within_s=LOG_WITHIN_S)
+            self.answer(piece)
+            return
+        first = self.flag("first_error")
         self.answer(
             await (await self.ours.jobs.reader(job.id)).logs(
                 offset=self.get_query_argument("offset", "start"),
@@ -182,10 +180,9 @@ class JobActionHandler(BaseHandler):
         Raises:
             BadRequest: The request has a body.
         """
-        if self.request.body not in (b"", b"{}", b"null"):
-            raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
+        self.no_body()
         jobs = self.ours.jobs
-        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        force = self.flag("force")
         made = await (jobs.cancel(identity) if action == "cancel" else jobs.resume(identity, force=force))
         await self.ours.hub.refresh()
         self.answer(await self.for_user_job(made), 202)
@@ -203,7 +200,7 @@ class SlotsHandler(BaseHandler):
             Forbidden: The user may only watch, and the profile's hosts would have to be asked.
         """
         profile = self.get_query_argument("profile", "local")
-        if slots.hosts(profile) and not await self.may_write():
+        if await slots.hosts(profile) and not await self.may_write():
             raise Forbidden(
                 "You have read-only access, so hosts can't be queried for you.",
                 "Look at the slots of this machine instead.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import msgspec
 from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import ws_authenticated
 from jupyter_server.base.handlers import JupyterHandler
@@ -14,14 +13,14 @@ from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dtrain_lab.machine import supervision
-from dtrain_lab.server.frames import encode
-from dtrain_lab.server.notebook_paths import with_path
 from dtrain_lab.server.routes.base import RESOURCE, allowed
 from dtrain_lab.server.shared import Shared
-from dtrain_lab.wire.site import LiveFrame
 
 BEAT_S = 5.0
 """Silence after which the last frame is sent again: a page can't tell a dead server from a quiet one."""
+
+COMPRESSION = {"compression_level": 1}
+"""Frames of many ranks shrink tenfold; uncompressed, a page receives one in many pieces."""
 
 
 class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc]
@@ -50,8 +49,8 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         await ensure_async(super().get(*args, **kwargs))
 
     def get_compression_options(self) -> dict[str, Any]:
-        """Compress frames; those of many ranks shrink tenfold."""
-        return {"compression_level": 1}
+        """Compress frames."""
+        return COMPRESSION
 
     def open(self, *args: Any, **kwargs: Any) -> None:
         """Start sending frames."""
@@ -88,15 +87,8 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                     await self.write_message(text)
                     continue
                 changed.clear()
-                clusters = app.hub.clusters()
-                root = self.settings["server_root_dir"]
-                jobs = tuple(with_path(job, root) for job in app.hub.jobs())
-                if not self._can_write:
-                    clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
-                    jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
-                frame = LiveFrame("clusters", self._seq, tuple(clusters), jobs, app.hub.ended)
+                text = app.hub.frame(self._seq, acts=self._can_write, columns=self._columns)
                 # back-pressure: awaiting the write limits the rate to the client's
-                text = encode(frame, columns=self._columns)
                 await self.write_message(text)
                 self._seq += 1  # continues after a restart of this task
                 await asyncio.sleep(app.hub.period_s / 2)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from jupyter_server.auth.decorator import authorized
 from msgspec.structs import replace
 from tornado import web
 
-from dtrain_lab.errors import BadRequest
-from dtrain_lab.server.notebook_paths import with_path
+from dtrain_lab.server.notebook_paths import with_paths
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.wire.sweeps import Sweep, SweepRequest
 
@@ -15,8 +16,12 @@ from dtrain_lab.wire.sweeps import Sweep, SweepRequest
 class _SweepsHandler(BaseHandler):
     async def for_reader(self, sweep: Sweep) -> Sweep:
         """Return the sweep with the actions that this user may perform, and its notebook's path here."""
-        sweep = with_path(sweep, self.settings["server_root_dir"])
-        return sweep if await self.may_write() else replace(sweep, may=())
+        return (await self.for_readers([sweep]))[0]
+
+    async def for_readers(self, sweeps: list[Sweep]) -> list[Sweep]:
+        """Return sweeps as `for_reader` returns one."""
+        found = await asyncio.to_thread(with_paths, sweeps, self.root)
+        return found if await self.may_write() else [replace(sweep, may=()) for sweep in found]
 
 
 class SweepsHandler(_SweepsHandler):
@@ -26,16 +31,14 @@ class SweepsHandler(_SweepsHandler):
     @authorized
     async def get(self) -> None:
         """Return all sweeps, newest first."""
-        self.answer([await self.for_reader(sweep) for sweep in await self.ours.sweeps.listing()])
+        self.answer(await self.for_readers(await self.ours.sweeps.listing()))
 
     @web.authenticated
     @authorized
     async def post(self) -> None:
         """Begin a sweep; answers 202, the sweep runs independently of this server."""
-        request = self.body(SweepRequest)
-        file = self.below_root(request.notebook)
-        # only a kernel may choose the interpreter: a path from a browser could run any program
-        made = await self.ours.sweeps.create(replace(request, python=None), file)
+        request, file = await self.request_of(SweepRequest)
+        made = await self.ours.sweeps.create(request, file)
         self.answer(await self.for_reader(made), 202)
 
 
@@ -46,10 +49,9 @@ class SweepPlanHandler(_SweepsHandler):
     @authorized
     async def post(self) -> None:
         """Check a sweep without starting it; with `ask`, also ask the scheduler about a trial."""
-        request = self.body(SweepRequest)
-        file = self.below_root(request.notebook)
-        ask = self.get_query_argument("ask", "") in ("1", "true", "True")
-        self.answer(await self.ours.sweeps.plan(replace(request, python=None), file, ask=ask))
+        request, file = await self.request_of(SweepRequest)
+        ask = self.flag("ask")
+        self.answer(await self.ours.sweeps.plan(request, file, ask=ask))
 
 
 class UnreadableHandler(_SweepsHandler):
@@ -78,7 +80,7 @@ class SweepHandler(_SweepsHandler):
 
         With `force`, also if it is unknown whether one of these jobs has ended.
         """
-        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        force = self.flag("force")
         made = await self.ours.sweeps.delete(identity, force=force)
         await self.ours.hub.refresh()
         self.answer(await self.for_reader(made))
@@ -109,8 +111,7 @@ class SweepActionHandler(_SweepsHandler):
         Raises:
             BadRequest: The request has a body.
         """
-        if self.request.body not in (b"", b"{}", b"null"):
-            raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
+        self.no_body()
         sweeps = self.ours.sweeps
         made = await (sweeps.stop(identity) if action == "stop" else sweeps.resume(identity))
         self.answer(await self.for_reader(made), 202)

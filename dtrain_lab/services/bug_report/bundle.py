@@ -47,12 +47,12 @@ def write(file: Path, report: Any, states: dict[str, Any]) -> list[str]:
         heads = head_records.living()
     except (OSError, DtrainError):  # the folder can't be used, which the report says
         heads = []
-    known = _secrets_of_user(heads)
+    secrets = _secrets_of_user(heads)
     names = []
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
         for name, data in _parts(report, states, heads):
-            clean = redact.text(data, known).encode("utf-8", "replace")
+            clean = redact.text(data, secrets).encode("utf-8", "replace")
             entry = tarfile.TarInfo(f"dtrain-lab-report/{name}")
             entry.size, entry.mtime, entry.mode = len(clean), int(time.time()), 0o600
             archive.addfile(entry, io.BytesIO(clean))
@@ -113,25 +113,25 @@ def _end_of(path: Path) -> str:
 
 def _secrets_of_user(heads: list[HeadRecord]) -> set[str]:
     """Collect this user's known secrets, so that they can be removed from every log."""
-    found = redact.secrets_of(dict(os.environ))
+    secrets = redact.secrets_of(dict(os.environ))
     for path in paths.profiles().glob("*.toml"):
         try:
-            told = tomllib.loads(path.read_text())
+            profile = tomllib.loads(path.read_text())
         except (OSError, ValueError):
             continue
-        variables = told.get("environment", {}).get("variables", {})
+        variables = profile.get("environment", {}).get("variables", {})
         # any value may be a secret, except numbers
-        found |= {v for v in variables.values() if isinstance(v, str) and not v.isdigit()}
+        secrets |= {v for v in variables.values() if isinstance(v, str) and not v.isdigit()}
     for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         try:
-            found |= {
+            secrets |= {
                 str(v) for k, v in json.loads(path.read_text()).items() if k in ("token", "password") and v
             }
         except (OSError, ValueError, AttributeError):
             continue
     for head in heads:
-        found |= set(_keys(msgspec.to_builtins(head)))
-    return {secret for secret in found if len(secret) >= redact.SHORTEST}
+        secrets |= set(_keys(msgspec.to_builtins(head)))
+    return {secret for secret in secrets if len(secret) >= redact.SHORTEST}
 
 
 def _keys(value: Any, *, inside: bool = False) -> Iterator[str]:

@@ -55,7 +55,7 @@ def begin(kind: str, also_to: Any = None) -> None:
             logger.removeHandler(handler)
     if ours and also_to is None:
         return
-    made: list[logging.Handler] = [_Forward(also_to)] if also_to is not None else []
+    handlers: list[logging.Handler] = [_Forward(also_to)] if also_to is not None else []
     try:
         folder = paths.logs()
         _clean(folder)
@@ -64,8 +64,8 @@ def begin(kind: str, also_to: Any = None) -> None:
     else:
         file = logs.to_file(folder / f"{kind}.{os.getpid()}{logs.SUFFIX}", LOGGER, "WARNING")
         logger.removeHandler(file)
-        made.append(_behind(file))
-    for handler in made:
+        handlers.append(_behind(file))
+    for handler in handlers:
         handler.dtrain_pid = os.getpid()
         if handler not in logger.handlers:
             logger.addHandler(handler)
@@ -96,7 +96,7 @@ def recent_failures(since: float) -> dict[str, tuple[InternalFailure, ...]]:
     Args:
         since: Seconds since 1970.
     """
-    found = {}
+    by_process = {}
     for path in sorted(paths.logs().glob(f"{FAILURES}*.json")):
         try:
             failures = msgspec.json.decode(path.read_bytes(), type=tuple[InternalFailure, ...])
@@ -104,8 +104,8 @@ def recent_failures(since: float) -> dict[str, tuple[InternalFailure, ...]]:
             continue
         late = tuple(t for t in failures if t.at >= since)
         if late:
-            found[path.name.removeprefix(FAILURES).removesuffix(".json").replace(".", " ")] = late
-    return found
+            by_process[path.name.removeprefix(FAILURES).removesuffix(".json").replace(".", " ")] = late
+    return by_process
 
 
 def _save(kind: str, failures: tuple[InternalFailure, ...]) -> None:

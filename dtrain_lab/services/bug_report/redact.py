@@ -34,28 +34,28 @@ PRIVATE_FIELDS: Final = frozenset({"variables", "keys", "secret", "parameters", 
 """Fields of dtrain-lab's own values whose contents are private; names of variables are kept."""
 
 
-def text(given: str, known: Iterable[str] = ()) -> str:
+def text(given: str, secrets: Iterable[str] = ()) -> str:
     """Redact secrets in a text.
 
     Args:
         given: The text.
-        known: Known secrets to remove: values of variables, keys, tokens.
+        secrets: Known secrets to remove: values of variables, keys, tokens.
     """
-    for secret in sorted({k for k in known if len(k) >= SHORTEST}, key=len, reverse=True):
+    for secret in sorted({k for k in secrets if len(k) >= SHORTEST}, key=len, reverse=True):
         given = given.replace(secret, REMOVED)
     for pattern, instead in _PATTERNS:
         given = pattern.sub(instead, given)
     return given
 
 
-def value(given: Any, known: Iterable[str] = ()) -> Any:
+def value(given: Any, known_secrets: Iterable[str] = ()) -> Any:
     """Redact secrets in a JSON value: private fields are emptied, strings are searched.
 
     Args:
         given: The value; it is not changed.
-        known: Secrets to look for, beside those that their form gives away.
+        known_secrets: Secrets to look for, beside those that their form gives away.
     """
-    secrets = tuple(known)
+    secrets = tuple(known_secrets)
     if isinstance(given, Mapping):
         return {
             key: _private(entry)
@@ -73,9 +73,9 @@ def secrets_of(variables: Mapping[str, str]) -> set[str]:
     return {v for name, v in variables.items() if SECRET_NAME.match(name) and len(v) >= SHORTEST}
 
 
-def _private(given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return dict.fromkeys(given, REMOVED)
-    if given in (None, "", [], ()) or isinstance(given, bool | int | float):
-        return given
+def _private(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, REMOVED)
+    if value in (None, "", [], ()) or isinstance(value, bool | int | float):
+        return value
     return REMOVED

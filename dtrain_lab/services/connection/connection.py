@@ -195,9 +195,9 @@ class Connection:
         if not self.closed and not self.presence.up:
             await self.presence.answer_for_head(order)  # refuses it
 
-    def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
-        """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
-        self._watchers.add(changed, period_s)
+    def watch(self, changed: Callable[[Cluster], None], period_s: float, *, end_only: bool = False) -> None:
+        """Call `changed` on changes (`end_only`: at the end), at most every `period_s` s, until closed."""
+        self._watchers.add(changed, period_s, end_only=end_only)
 
     async def unwatch(self, changed: Callable[[Cluster], None] | None = None) -> None:
         """Remove this watcher, or all watchers."""

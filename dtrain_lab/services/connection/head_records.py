@@ -26,7 +26,7 @@ def path_of(identity: str) -> Path:
 
 def living() -> list[HeadRecord]:
     """Return the records of running heads, oldest first; files left by killed heads are removed."""
-    found = []
+    records = []
     for path in paths.records().glob("*.json"):
         try:
             record = _living(path)
@@ -34,8 +34,8 @@ def living() -> list[HeadRecord]:
             log.warning("%s: %s", path.name, error.strerror)
             continue
         if record is not None:
-            found.append(record)
-    return sorted(found, key=lambda r: r.created_at)
+            records.append(record)
+    return sorted(records, key=lambda r: r.created_at)
 
 
 def _living(path: Path) -> HeadRecord | None:

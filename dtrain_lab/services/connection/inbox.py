@@ -22,7 +22,7 @@ class Inbox:
     """Takes the messages of one head. Lives in the loop of its connection.
 
     Args:
-        presence: Is told of every message, as a sign that the head lives.
+        presence: Gets every message, as a sign that the head lives.
         pending: Gets the answers to requests.
         cells: Gets output, and ends of cells.
         watchers: Get the states of the cluster.

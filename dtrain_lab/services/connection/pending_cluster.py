@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
+from dtrain_lab.wire.cluster import Cluster, Phase, Reason, World
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.processes.head_record import HeadRecord, SubmittedWorld
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.planned_ranks import planned_ranks
+
+NOT_SUBMITTED = ("Its start was interrupted before it was submitted.", "Start it again.")
+"""Problem of a cluster whose back-end has never accepted it: message and hint."""
 
 
-def without_head(record: HeadRecord, remote: SubmittedWorld, status: Status, since_s: float) -> Cluster:
+def without_head(
+    record: HeadRecord, remote: SubmittedWorld, status: Status, since_s: float, *, lost: bool
+) -> Cluster:
     """Build the cluster's state from its record and from the back-end's last status.
 
     Args:
@@ -20,14 +26,17 @@ def without_head(record: HeadRecord, remote: SubmittedWorld, status: Status, sin
         remote: How the cluster was started, and why it ended before it was ready.
         status: Last status from its back-end.
         since_s: Seconds that this client has waited for the head.
+        lost: Whether the connection to the head was lost, or the first one has taken too long.
     """
     plan, name, reason = remote.plan, record.name, status.reason
     if remote.problem is not None:
         state, text = "failed", f"{name} did not start."
         reason = Reason("not_started", remote.problem[0], remote.problem[1], final=True)
-    elif remote.handle.endpoints is not None:
+    elif remote.handle is None:
+        state, text = "pending", f"{name} is being submitted."
+    elif remote.handle.endpoints is not None and lost:
         state, text = "starting", f"{name} can't be reached now. Its ranks keep running; no output is lost."
-    elif status.fate == "running":
+    elif remote.handle.endpoints is not None or status.fate == "running":
         state, text = "starting", f"{name} starts on its nodes."
     else:
         state, text = "pending", f"{name} waits in the queue."
@@ -40,11 +49,7 @@ def without_head(record: HeadRecord, remote: SubmittedWorld, status: Status, sin
         summary=Summary(f"remote_{state}", {"name": name}, text),
         world=World(plan.size, 0),
         nodes=tuple(Node(node.name, node.address, state) for node in plan.nodes),
-        ranks=tuple(
-            Rank(node.first_rank + local, node.name, local, "cpu", None, "starting")
-            for node in plan.nodes
-            for local in range(node.ranks)
-        ),
+        ranks=planned_ranks(plan),
         metrics=Metrics(),
         progress=(Phase("queue", 0, 1, since_s),),
         notebooks=(),

@@ -14,28 +14,25 @@ from typing import Any
 
 import zmq
 import zmq.asyncio
-from msgspec.structs import replace
 
-from dtrain_lab.backends.base import Backend, HeadAddress, Status
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
-from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.backends.base import HeadAddress, Status
+from dtrain_lab.errors import Conflict, DtrainError, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import endpoints, head_records
-from dtrain_lab.services.connection.pending_cluster import ended_early, without_head
+from dtrain_lab.services.connection.pending_cluster import without_head
 from dtrain_lab.services.connection.presence import ClusterClient, Presence, ended
-from dtrain_lab.services.policy import backends
+from dtrain_lab.services.connection.remote_cluster import RemoteCluster
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
-from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.head_record import HeadRecord, SubmittedWorld
-from dtrain_lab.wire.processes.submission import of_head
 
 POLL_S = 0.3
 """Polling interval for files on a shared file system. The scheduler is polled far less often."""
 STATUS_S = 3.0
+STOPPED_S = 0.5
+"""Polling interval for the end of a cluster that was stopped."""
 PING_WITHIN_S = 5.0
 OPEN_WITHIN_S = 3.0
+"""Time within which a head that listens answers; afterwards it counts as out of reach."""
 
 
 class RemoteHeadPresence(Presence):
@@ -48,16 +45,16 @@ class RemoteHeadPresence(Presence):
     def __init__(self, connection: ClusterClient) -> None:
         super().__init__(connection, HeadAddress(""))
         self._connection: ClusterClient = connection
-        assert connection.record.remote is not None
-        self._remote: SubmittedWorld = connection.record.remote
-        self._backend: Backend = backends.backend(self._remote.profile.backend)
-        self._status = Status("pending")
+        self._remote = RemoteCluster(connection)
         self._held: list[clients.AcquireLease] = []
         self._coming: supervision.BackgroundTask | None = None
         self._up = asyncio.Event()
-        self._stopping = False
         self._monitored: Any = None
         self._since = time.monotonic()
+        self._sought_since: float | None = None
+        """Monotonic time since which it is known where the head listens; None if it is not."""
+        self._asked_at = 0.0
+        """Monotonic time at which the back-end was last asked for the status, while the head is sought."""
         self._cut = False
         """The connection was lost and is not restored yet."""
         self._monitor: supervision.BackgroundTask | None = None
@@ -65,7 +62,8 @@ class RemoteHeadPresence(Presence):
     async def open(self) -> None:
         """Start looking for the head; until it is found, `answer_for_head` answers requests."""
         self._coming = supervision.here().start_loop("client.reach", self._come_up)
-        if self._remote.handle.endpoints is not None and self._remote.problem is None:
+        if self._remote.endpoints is not None and self._problem is None:
+            self._sought_since = time.monotonic()
             # a network may be slow or gone: the search continues
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(OPEN_WITHIN_S):
@@ -93,12 +91,13 @@ class RemoteHeadPresence(Presence):
                 return None
             case clients.Watch() | clients.Release():
                 return None
-        raise Conflict(f"{self._record.name} is not ready: {self._cluster().summary.text}", "Wait for it.")
+        name, text = self._connection.record.name, self._cluster().summary.text
+        raise Conflict(f"{name} is not ready: {text}", "Wait for it.")
 
     async def forward(self, address: str, port: int) -> tuple[str, int]:
         """Return a local address and port that lead to a port of the head's node."""
-        known = self._remote.handle.endpoints
-        reached = await self._backend.reach(of_head(self._record), known, f"{address}:{port}")
+        remote = self._remote
+        reached = await remote.backend.reach(remote.submission, remote.endpoints, f"{address}:{port}")
         mine, _, number = reached.url.removeprefix("tcp://").rpartition(":")
         return mine, int(number)
 
@@ -113,38 +112,48 @@ class RemoteHeadPresence(Presence):
         if self._up.is_set():  # the supervisor restarted this task
             return
         self._disconnect()
-        asked = 0.0
-        while self._remote.problem is None:
+        remote, self._asked_at = self._remote, 0.0
+        while self._problem is None:
             problem: DtrainError | None = None
             try:
-                if await self._connect_if_listening():
+                if await remote.is_accepted() and await self._connect_if_listening():
                     return
             except DtrainError as error:
                 self._disconnect()
                 problem = error
-            if time.monotonic() - asked > STATUS_S:
-                asked = time.monotonic()
-                try:
-                    await self._poll_status()
-                    if self._status.fate == "ended":
-                        await self._ended()
-                        return
-                except DtrainError as error:
-                    problem = problem or error
+            try:
+                if await self._has_ended():
+                    return
+            except DtrainError as error:
+                problem = problem or error
             if problem is not None:
                 host = problem.details.get("host") if isinstance(problem, SignInNeeded) else None
                 reason = Reason(problem.code, problem.message, problem.hint, host=host)
-                self._status = Status("pending", reason)
+                remote.status = Status("pending", reason)
             self._connection.notify(self._cluster())
             await asyncio.sleep(POLL_S)
 
+    async def _has_ended(self) -> bool:
+        """Return whether the cluster has ended, as the back-end says from time to time."""
+        remote = self._remote
+        every_s = STOPPED_S if remote.stopping else STATUS_S
+        if remote.remote.handle is not None and time.monotonic() - self._asked_at > every_s:
+            self._asked_at = time.monotonic()
+            await remote.poll_status()
+        if remote.status.fate != "ended":
+            return False
+        await self._ended()
+        return True
+
     async def _connect_if_listening(self) -> bool:
         """Connect to the head if it listens; returns whether it answers."""
-        found = self._remote.handle.endpoints or await self._written() or self._from_record()
+        remote = self._remote
+        found = remote.endpoints or await remote.written_endpoints()
         if found is None:
             return False
-        self._save_endpoints(found)
-        address = await self._backend.reach(of_head(self._record), found)
+        remote.save_endpoints(found)
+        self._sought_since = self._sought_since or time.monotonic()
+        address = await remote.backend.reach(remote.submission, found)
         self._connection.connect(address)
         self._watch_link()
         if not await self._reachable():
@@ -154,12 +163,12 @@ class RemoteHeadPresence(Presence):
         return True
 
     async def _reachable(self) -> bool:
-        asked = time.time()
+        asked_at = time.time()
         try:
-            said = await self._connection.ask_head(clients.Clock(), PING_WITHIN_S)
+            head_time = await self._connection.ask_head(clients.Clock(), PING_WITHIN_S)
         except Unreachable:
             return False
-        self.ahead = clock.ahead(asked, said, time.time())
+        self.ahead = clock.ahead(asked_at, head_time, time.time())
         return True
 
     async def _arrived(self) -> None:
@@ -182,22 +191,22 @@ class RemoteHeadPresence(Presence):
 
     async def _link_lost(self, monitor: Any) -> None:
         """Restore a lost connection, unless the world has ended."""
-        waiting = zmq.asyncio.Socket.shadow(monitor)
+        waiting, remote = zmq.asyncio.Socket.shadow(monitor), self._remote
         while True:
             if not self._cut:  # otherwise the supervisor restarted this task
                 await waiting.recv_multipart()
             self._cut = True
             while not self._connection.closed:
                 try:
-                    await self._poll_status()
+                    await remote.poll_status()
                 except DtrainError:  # the network is gone; the world keeps running
-                    self._status = Status("running")
-                if self._stopping or self._status.fate == "ended":
+                    remote.status = Status("running")
+                if remote.stopping or remote.status.fate == "ended":
                     self._over()
                     return
                 try:
                     # a forward that has to be rebuilt gets the same local address
-                    await self._backend.reach(of_head(self._record), self._remote.handle.endpoints)
+                    await remote.backend.reach(remote.submission, remote.endpoints)
                 except DtrainError:
                     await asyncio.sleep(POLL_S)
                     continue
@@ -218,56 +227,38 @@ class RemoteHeadPresence(Presence):
         if isinstance(message, clients.Changed):
             message = clients.Changed(clock.by_ours(message.cluster, self.ahead))
         elif isinstance(message, clients.Answer) and message.error is None:
-            self._stopping = self._stopping or isinstance(self._connection.pending(message.id), clients.Stop)
+            stops = isinstance(self._connection.pending(message.id), clients.Stop)
+            self._remote.stopping = self._remote.stopping or stops
         return message
 
-    async def _poll_status(self) -> None:
-        self._status = await self._backend.status(of_head(self._record))
-
-    async def _written(self) -> Endpoints | None:
-        """Read the endpoints file in the head's folder; None if it does not exist yet."""
-        place = self._backend.files(of_head(self._record))[0]
-        return await endpoints.read(place.transport, self._remote.handle.directory, self._record.name)
-
-    def _from_record(self) -> Endpoints | None:
-        """Endpoints in the record: another client has read the file first, and the head has removed it."""
-        record = head_records.read(self._record.id)
-        return record.remote.handle.endpoints if record is not None and record.remote is not None else None
-
-    def _save_endpoints(self, found: Endpoints) -> None:
-        """Save the endpoints in the record: the head removes their file once all agents have joined."""
-        if self._remote.handle.endpoints is None:
-            self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=found))
-            self._note()
-
     async def _ended(self) -> None:
-        if self._remote.handle.endpoints is not None:  # it ran, and ended while no client was connected
+        remote = self._remote
+        if remote.stopping or remote.endpoints is not None or remote.remote.handle is None:
+            # stopped; or it ran, and ended while no client was connected; or it was refused
             self._over()
         else:
-            await self._ended_early()
-
-    async def _ended_early(self) -> None:
-        reason = self._status.reason
-        text = await self._backend.log(of_head(self._record), job_files.LAUNCHER_LOG, 0)
-        self._remote = replace(self._remote, problem=ended_early(reason, text.decode("utf-8", "replace")))
-        self._note()
-        self._connection.notify(self._cluster())
+            await remote.note_early_end()
+            self._connection.notify(self._cluster())
 
     async def _cancel(self) -> None:
-        if self._remote.problem is None:
-            with contextlib.suppress(NotFound):
-                await self._backend.cancel(of_head(self._record))
-        self._over()
+        """Cancel the cluster; it is forgotten once its back-end says that it has ended."""
+        if self._problem is not None:
+            self._over()
+            return
+        await self._remote.cancel()
+        if self._remote.status.fate == "ended":
+            self._over()
+        self._asked_at = 0.0
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the cluster has ended."""
-        reason = self._status.reason
+        reason, name = self._remote.status.reason, self._connection.record.name
         if reason is None or not reason.final:
-            return ended(self._record.name)
-        return Unreachable(f"{self._record.name} has ended. {reason.message}", reason.hint, code="ended")
+            return ended(name)
+        return Unreachable(f"{name} has ended. {reason.message}", reason.hint, code="ended")
 
     def _over(self) -> None:
-        head_records.forget(self._record.id)
+        self._remote.forget()
         self._connection.has_ended()
         asyncio.get_running_loop().call_soon(self._connection.close)
 
@@ -282,13 +273,12 @@ class RemoteHeadPresence(Presence):
             self._connection.socket.disable_monitor()
         self._monitored = None
 
-    def _note(self) -> None:
-        self._connection.record = replace(self._record, remote=self._remote)
-        head_records.write(self._record)
-
     @property
-    def _record(self) -> HeadRecord:
-        return self._connection.record
+    def _problem(self) -> tuple[str, str] | None:
+        return self._remote.remote.problem
 
     def _cluster(self) -> Cluster:
-        return without_head(self._record, self._remote, self._status, time.monotonic() - self._since)
+        remote = self._remote
+        now, sought = time.monotonic(), self._sought_since
+        lost = self._cut or (sought is not None and now - sought >= OPEN_WITHIN_S)
+        return without_head(remote.record, remote.remote, remote.status, now - self._since, lost=lost)

@@ -19,8 +19,8 @@ async def diagnose(connection: Connection) -> Diagnosis:
         Conflict: A cell that does not train is running, or the ranks failed.
         Unreachable: The head ended.
     """
-    found: Diagnosis = await connection.ask(clients.Diagnose(secrets.token_hex(8)), within_s=None)
-    return found
+    diagnosis: Diagnosis = await connection.ask(clients.Diagnose(secrets.token_hex(8)), within_s=None)
+    return diagnosis
 
 
 async def try_advice(connection: Connection, advice: str) -> Tried:
@@ -36,8 +36,8 @@ async def try_advice(connection: Connection, advice: str) -> Tried:
         Conflict: A cell is running, or the ranks failed.
         Unreachable: The head ended.
     """
-    found: Tried = await connection.ask(clients.TryAdvice(secrets.token_hex(8), advice), within_s=None)
-    return found
+    trial: Tried = await connection.ask(clients.TryAdvice(secrets.token_hex(8), advice), within_s=None)
+    return trial
 
 
 async def rank_set(connection: Connection, ranks: rank_sets.Asked) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Watchers of a cluster's state: the subscription at the head, and whom this client then calls."""
+"""Watchers of a cluster's state: the subscription at the head, and this client's callbacks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from dtrain_lab.wire.cluster import Cluster
 
 RENEW_S = 4.0
 """A head forgets watchers that don't renew their subscription."""
-PERIOD_S = 0.5
-"""Shortest time between updates after a reconnect, until the subscription is renewed."""
 
 
 class Client(Protocol):
@@ -39,12 +37,20 @@ class Watchers:
         self._connection = connection
         self._called: list[Callable[[Cluster], None]] = []
         self._renewer: supervision.BackgroundTask | None = None
+        self._order = clients.Watch(0.0)
 
-    def add(self, changed: Callable[[Cluster], None], period_s: float) -> None:
-        """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
+    def add(self, changed: Callable[[Cluster], None], period_s: float, *, end_only: bool = False) -> None:
+        """Call `changed` on changes until the connection closes.
+
+        Args:
+            changed: Called with the cluster's state.
+            period_s: Least seconds between two calls, if this is the first watcher; others share its period.
+            end_only: Call it only when the cluster ends, if this is the first watcher.
+        """
         self._called.append(changed)
         if self._renewer is None:
-            self._renewer = supervision.here().start_loop("client.watch", partial(self._renew, period_s))
+            self._order = clients.Watch(period_s, end_only)
+            self._renewer = supervision.here().start_loop("client.watch", partial(self._renew, self._order))
 
     async def remove(self, changed: Callable[[Cluster], None] | None = None) -> None:
         """Remove this watcher, or all watchers; without any, the head sends no more."""
@@ -61,7 +67,7 @@ class Watchers:
     async def subscribe_again(self) -> None:
         """Subscribe at the head after a reconnect, if there are watchers."""
         if self._called:
-            await self._connection.ask_head(clients.Watch(PERIOD_S))
+            await self._connection.ask_head(self._order)
 
     def close(self) -> None:
         """Stop renewing the subscription."""
@@ -69,8 +75,8 @@ class Watchers:
             self._renewer.cancel()
             self._renewer = None
 
-    async def _renew(self, period_s: float) -> None:
+    async def _renew(self, order: clients.Watch) -> None:
         while not self._connection.closed:
             with contextlib.suppress(DtrainError):  # the head is slow, or not up yet
-                await self._connection.ask(clients.Watch(period_s))
+                await self._connection.ask(order)
             await asyncio.sleep(RENEW_S)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from dtrain_lab.debugger import compare_values, requests, visible_names
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.wire.links.values import LeafNumbers, ValueSummary, VisibleNames
 
+T = TypeVar("T")
 UNREADABLE = "unreadable_expression"
-"""Code of the refusal of what is not valid Python: the panel lists no such expression."""
+"""Error code for an expression that is not valid Python; the panel does not list such expressions."""
 
 
 class DebugTarget(Protocol):
@@ -47,16 +51,18 @@ async def evaluate(world: DebugTarget, expression: str) -> compare_values.Across
         )
     ranks = _halted(world)
     arguments = {"expression": expression}
-    found, errors = _split(await world.ask(requests.Order("look", {r: arguments for r in ranks})))
+    answers = await world.ask(requests.Order("look", {r: arguments for r in ranks}))
+    replies = _bodies(answers, ValueSummary)
+    errors = {rank: str(a.get("message", "")) for rank, a in answers.items() if not a.get("success")}
     values: dict[int, str | None] = {}
-    wanted = compare_values.wanted_leaf(found)
+    wanted = compare_values.wanted_leaf(replies)
     if wanted is not None:
         leaf, some = wanted
         order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
-        bodies, _ = _split(await world.ask(order))
-        values = {rank: body.get("values") for rank, body in bodies.items()}
+        numbers = _bodies(await world.ask(order), LeafNumbers)
+        values = {rank: those.values for rank, those in numbers.items()}
     state = world.state
-    return compare_values.row(expression, found, errors, values, tuple(state.running), state.waiting)
+    return compare_values.row(expression, replies, errors, values, tuple(state.running), state.waiting)
 
 
 async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
@@ -66,15 +72,14 @@ async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
         world: The world that is being debugged.
     """
     arguments = {"expression": visible_names.EXPRESSION}
-    found, _ = _split(await world.ask(requests.Order("look", {r: arguments for r in _halted(world)})))
-    return visible_names.only_on_some(found)
+    answers = await world.ask(requests.Order("look", {r: arguments for r in _halted(world)}))
+    return visible_names.only_on_some(_bodies(answers, VisibleNames))
 
 
 def _halted(world: DebugTarget) -> list[int]:
     return [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
 
 
-def _split(answers: dict[int, Dap]) -> tuple[dict[int, Any], dict[int, str]]:
-    found = {rank: answer["body"] for rank, answer in answers.items() if answer.get("success")}
-    errors = {rank: str(a.get("message", "")) for rank, a in answers.items() if not a.get("success")}
-    return found, errors
+def _bodies(answers: dict[int, Dap], kind: type[T]) -> dict[int, T]:
+    """Return what ranks have answered, without those that refuse."""
+    return {rank: msgspec.convert(a["body"], kind) for rank, a in answers.items() if a.get("success")}

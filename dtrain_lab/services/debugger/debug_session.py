@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
@@ -18,12 +19,13 @@ from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger import across
 from dtrain_lab.services.debugger.debugger_lock import DebuggerLock
+from dtrain_lab.services.debugger.running_ranks import RunningRanks
 from dtrain_lab.services.debugger.step_to_collective import Gathering
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.clients import NOT_YET
 
 ATTACH_WITHIN_S = 30.0
-POLL_S = 0.3
+ATTACH_EVERY_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
 MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
 WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
@@ -83,13 +85,13 @@ class DebugSession:
                 code = job or JobCode()
                 world, attaching = connection.id, self.state.on
                 self.state = replace(self.state, world=world, attaching=attaching, names={})
-                self.state = replace(self.state, texts=code.texts, folders=code.folders)
+                self.state = replace(self.state, texts=code.texts, folders=code.folders, ended=False)
                 holder = DebuggerLock(self, connection, order, self._ended, self._lost)
                 supervisor = supervision.here()
                 self._renewer = supervisor.start_loop("debug.hold", holder.renew)
-                self._looker = supervisor.start_loop("debug.look", self._poll_others)
+                self._looker = supervisor.start_loop("debug.look", RunningRanks(self, self._show).watch)
             self.state = sized(self.state, size)  # the world may have been resized meanwhile
-            if self.state.attaching:  # what was said of the world before is not true of this one
+            if self.state.attaching:  # state of the previous world does not apply to this one
                 self._emit(events.state_event(self.state))
             try:
                 await self._attach()
@@ -110,9 +112,10 @@ class DebugSession:
         while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
             if time.monotonic() > until:
                 break
-            await asyncio.sleep(POLL_S)  # ranks on a job's other hosts connect to its head a moment later
+            # ranks on a job's other hosts connect to its head a moment later
+            await asyncio.sleep(ATTACH_EVERY_S)
             answers |= await self.ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
-        held = {}
+        began_before = {}
         for rank, answer in sorted(answers.items()):
             if answer.get("absent") and NOT_YET not in str(answer.get("message", "")):
                 self.state = self.state.rank(rank, phase="gone")
@@ -121,11 +124,13 @@ class DebugSession:
                 raise BadRequest(f"Rank {rank} can't be debugged: {answer.get('message')}", "")
             body = answer.get("body", {})
             if body.get("operation") is not None:
-                held[rank] = body["operation"]["name"]
+                began_before[rank] = body["operation"]["name"]
             self.state = events.record_location(
                 self.state.rank(rank, attached=True, phase="idle"), rank, body
             )
-        self.state = replace(self.state, on=True, notes=(), held=held, ended=False, attaching=False)
+        self.state = replace(
+            self.state, on=True, notes=(), began_before=began_before, ended=False, attaching=False
+        )
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
         self._emit(events.state_event(self.state))
@@ -141,7 +146,8 @@ class DebugSession:
         if self._closed in connection.on_close:
             connection.on_close.remove(self._closed)
         if not connection.closed:
-            await connection.ask(clients.ReleaseDebugger())
+            with contextlib.suppress(Unreachable):  # the world may have ended unseen; its head releases ranks
+                await connection.ask(clients.ReleaseDebugger())
         ranks = tuple(
             replace(r, attached=False, phase="idle", place=None, operation=None) for r in self.state.ranks
         )
@@ -162,7 +168,7 @@ class DebugSession:
 
     def _ended(self) -> None:
         """The whole world has ended."""
-        self.state = replace(self.state, ended=True)
+        self.state = replace(self.state, ended=True, began_before={}, pausing=())
         self._lost()
 
     def _lost(self) -> None:
@@ -214,12 +220,12 @@ class DebugSession:
         return answer
 
     async def _exchange(self, message: Dap, kernel: Kernel | None) -> Dap:
-        told: Dap | None = None
+        kernel_answer: Dap | None = None
         if kernel is not None and requests.asks_kernel(self.state, message):
-            told = await kernel(requests.for_kernel(self.state, message))
-        self.state, orders = requests.orders(self.state, message, told)
+            kernel_answer = await kernel(requests.for_kernel(self.state, message))
+        self.state, orders = requests.orders(self.state, message, kernel_answer)
         answers = [await self.ask(order) for order in orders]
-        self.state, answer, emitted = replies.reply(self.state, message, told, answers)
+        self.state, answer, emitted = replies.reply(self.state, message, kernel_answer, answers)
         for event in emitted:
             self._emit(event)
         return answer
@@ -234,12 +240,12 @@ class DebugSession:
             return {}
         arguments = {rank: json.dumps(data).encode() for rank, data in order.arguments.items()}
         try:
-            found: dict[int, bytes] = await self._connection.ask(
+            answers: dict[int, bytes] = await self._connection.ask(
                 clients.DebugRequest(order.command, arguments, order.within_s), order.within_s + 5.0
             )
         except Unreachable as error:  # with which it may have ended, or live on
             return {rank: {"success": False, "message": error.message} for rank in arguments}
-        return {rank: json.loads(data) for rank, data in found.items()}
+        return {rank: json.loads(data) for rank, data in answers.items()}
 
     # ---- events
 
@@ -280,22 +286,3 @@ class DebugSession:
         self.state, emitted = moved
         for event in emitted:
             self._emit(event)
-
-    async def _poll_others(self) -> None:
-        """While some ranks are paused or pausing, or in a collective from before, poll what the others do."""
-        while self._connection is not None:
-            await asyncio.sleep(POLL_S)
-            # "idle" is only this client's view: a cell of another client may run there
-            others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
-            if not (self.state.paused or self.state.held or self.state.pausing) or not others:
-                continue
-            before = self.state
-            try:
-                answers = await self.ask(requests.Order("where", {r: {} for r in others}))
-            except DtrainError:  # after a cut, until the head takes this client's claim again; or it is lost
-                continue
-            for rank, answer in answers.items():
-                if answer.get("success"):
-                    self.state = events.record_location(self.state, rank, answer["body"])
-            if self.state != before:
-                self._show(events.left(before, self.state))

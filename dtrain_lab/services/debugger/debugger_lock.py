@@ -85,11 +85,11 @@ class DebuggerLock:
         return self._world.holds is self._connection and not self._connection.closed
 
     async def _attach_again(self) -> None:
-        """Attach to ranks that the head released while it did not hear from this client."""
+        """Attach to ranks that the head released while this client was cut off."""
         state = self._world.state
-        asked = [rank for rank in state.attached if rank not in state.pausing]
+        released = [rank for rank in state.attached if rank not in state.pausing]
         # refused by ranks that are not being debugged, and without effect on the others
-        answers = await self._world.ask(Order("unpause", {rank: {} for rank in asked}))
+        answers = await self._world.ask(Order("unpause", {rank: {} for rank in released}))
         free = [rank for rank, answer in answers.items() if not answer.get("success")]
         state = self._world.state.resumed(free)
         for rank in free:

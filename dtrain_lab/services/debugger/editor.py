@@ -1,4 +1,4 @@
-"""An editor's session: the debug adapter protocol as editors speak it, over the debugger of all ranks."""
+"""An editor's session: the debug adapter protocol in the form that editors use, for all ranks."""
 
 from __future__ import annotations
 
@@ -88,25 +88,25 @@ class EditorSession:
     def malformed(self, data: bytes) -> None:
         """Answer a message that can't be parsed, if it contains the number of its request."""
         message = f"This message can't be read, and was left out: {data[:60]!r}."
-        found = dialect.named_in(data)
-        if found is not None:
-            self._post({**replies.refused(found, message), "type": "response"})
+        request = dialect.named_in(data)
+        if request is not None:
+            self._post({**replies.refused(request, message), "type": "response"})
         self._post(_event("output", {"category": "stderr", "output": f"{message}\n"}))
 
     async def _answered(self, command: str, request: Dap) -> Dap:
         """Return the response; every error becomes one, because an editor waits for it without a timeout."""
         try:
-            given = request.get("arguments")
-            if isinstance(given, dict):
-                request = {**request, "arguments": self._numbering.inward(command, given)}
+            arguments = request.get("arguments")
+            if isinstance(arguments, dict):
+                request = {**request, "arguments": self._numbering.inward(command, arguments)}
             request = {**request, "arguments": asked_for.valid(request)}
             return asked_for.in_words(request, await self._answer(command, request))
         except DtrainError as error:
             return replies.refused({**request, "command": command}, str(error))
         except Exception as error:  # noqa: BLE001 # a bug of ours, or of the system's
             supervision.here().fault("debug.request", error)
-            told = error.strerror if isinstance(error, OSError) else ""
-            why = told or "an error of dtrain-lab's own"
+            problem = error.strerror if isinstance(error, OSError) else ""
+            why = problem or "an error of dtrain-lab's own"
             return replies.refused(request, f"{command} failed: {why}. Stderr has the details.")
 
     async def _answer(self, command: str, request: Dap) -> Dap:
@@ -132,7 +132,7 @@ class EditorSession:
         if self._debugging is None:
             raise Conflict("No cluster and no job is attached.", "Send attach first.")
         if self._state.ended and command not in dialect.ALSO_AT_THE_END:
-            raise Conflict("The ranks have ended.", "")
+            raise Conflict("The ranks have ended.", "Start a cluster or a job, and attach again.")
         asked_for.check_target(self._state, command, arguments)
         match command:
             case "setBreakpoints":
@@ -195,21 +195,21 @@ class EditorSession:
         assert self._debugging is not None
         arguments = request["arguments"]
         source = arguments["source"]
-        path, asked = self._sources.path(source), arguments.get("breakpoints", [])
-        wrong = dialect.nowhere(path, asked)
+        path, points = self._sources.path(source), arguments.get("breakpoints", [])
+        wrong = dialect.nowhere(path, points)
         if wrong:
-            unset = dialect.breakpoints(path, asked, [], wrong)
+            unset = dialect.breakpoints(path, points, [], wrong)
             return _ok(request, {"breakpoints": self._points.numbered(path, [], source, unset)})
         folders = self._state.folders
         file = self._points.file_of(path, folders[0] if folders else None)
-        together = [*self._points.others(path, asked), *asked]
+        together = [*self._points.others(path, points), *points]
         self._debugging.state, wrong = dialect.with_points(self._state, file, together)
         good = [{"line": p["line"]} for p in together if p["line"] not in wrong]
         plain = {**request, "arguments": {"source": {"path": file}, "breakpoints": good}}
         answer = await self._debugging.request(plain)
         placed = (answer.get("body") or {}).get("breakpoints") or []
-        made = dialect.breakpoints(path, together, placed, wrong)[len(together) - len(asked) :]
-        return {**answer, "body": {"breakpoints": self._points.numbered(path, asked, source, made)}}
+        merged = dialect.breakpoints(path, together, placed, wrong)[len(together) - len(points) :]
+        return {**answer, "body": {"breakpoints": self._points.numbered(path, points, source, merged)}}
 
     async def _text(self, request: Dap) -> Dap:
         assert self._debugging is not None
@@ -247,7 +247,10 @@ class EditorSession:
         alone = self._state.mode == "this"
         rank = rank_of(request["arguments"])
         if not self._state.paused or (alone and rank not in self._state.paused):
-            raise Conflict("No rank is paused." if not alone else f"Rank {rank} is not paused.", "")
+            raise Conflict(
+                f"Rank {rank} is not paused." if alone else "No rank is paused.",
+                "Pause the ranks, or wait for a breakpoint.",
+            )
         try:
             answer = await self._debugging.request(request)
         finally:

@@ -32,7 +32,7 @@ class EditorPoints:
         """
         if path not in self._file:
             self._file[path] = next(
-                (known for known in self._file.values() if same_file(known, path)), _inside(path, folder)
+                (shown for shown in self._file.values() if same_file(shown, path)), _inside(path, folder)
             )
         return self._file[path]
 
@@ -42,32 +42,32 @@ class EditorPoints:
             return path
         return next((name for name in reversed(self._sent) if same_file(name, path)), path)
 
-    def others(self, path: str, asked: list[Dap]) -> list[Dap]:
+    def others(self, path: str, points: list[Dap]) -> list[Dap]:
         """Return the breakpoints that the editor has set by other names of a file.
 
         Args:
             path: as the editor names it.
-            asked: its breakpoints by this name.
+            points: its breakpoints by this name.
         """
-        lines = {point["line"] for point in asked}
+        lines = {point["line"] for point in points}
         names = (name for name, file in self._file.items() if file == self._file.get(path) and name != path)
         return [p for name in names for p in self._sent.get(name, ()) if p["line"] not in lines]
 
-    def numbered(self, path: str, asked: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
+    def numbered(self, path: str, points: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
         """Number the breakpoints of an answer, and store them.
 
         Args:
             path: as the editor names the file.
-            asked: its breakpoints.
+            points: its breakpoints.
             source: the file as the editor's request names it.
             answers: the answers to them, in the same order.
         """
         self._sent.pop(path, None)
-        if asked:
-            self._sent[path] = asked
-        made = [{**answer, "id": next(self._ids), "source": source} for answer in answers]
-        self._numbered[path] = made
-        return made
+        if points:
+            self._sent[path] = points
+        with_ids = [{**answer, "id": next(self._ids), "source": source} for answer in answers]
+        self._numbered[path] = with_ids
+        return with_ids
 
     def loaded(self, file: str) -> list[Dap]:
         """Return the events for breakpoints that waited for a file to be imported.
@@ -87,15 +87,15 @@ class EditorPoints:
         return events
 
 
-def same_file(one: str, other: str) -> bool:
+def same_file(path: str, other: str) -> bool:
     """Whether two paths of this machine are one file.
 
     Args:
-        one: A path.
+        path: A path.
         other: The other path. A path that this machine does not have equals only itself.
     """
     try:
-        return one == other or os.path.samefile(one, other)
+        return path == other or os.path.samefile(path, other)
     except OSError:  # a cell, or a file that only the ranks have
         return False
 

@@ -78,8 +78,8 @@ class Gathering:
                 await self._world.ask(order)
 
     async def _pause(self, ranks: Sequence[int]) -> None:
-        asked = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}
-        self._world.state, orders = requests.orders(self._world.state, asked, None)
+        request = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}
+        self._world.state, orders = requests.orders(self._world.state, request, None)
         for order in orders:
             await self._world.ask(order)
 

@@ -43,7 +43,7 @@ class AsyncJobIndex:
     """The index of jobs for event loops: a thread runs the store's calls, whose file may be locked or far.
 
     It is a daemon thread, which does not delay the exit of the process, as the threads of a pool would.
-    Methods do what those of `JobIndex` do that have the same names, and raise the same errors.
+    Methods do the same as those of `JobIndex` with the same names, and raise the same errors.
 
     Args:
         store: The store.
@@ -68,9 +68,9 @@ class AsyncJobIndex:
         """Change fields of the record of the job `identity` as `changes` says; returns the record."""
         return await self._ask(self._store.change, identity, **changes)
 
-    async def save_state(self, record: JobRecord, seen: Job) -> None:
-        """Save the state in which a job was `seen`, unless its `record` has changed since."""
-        await self._ask(self._store.save_state, record, seen)
+    async def save_state(self, record: JobRecord, job: Job) -> None:
+        """Save the state in which a job was `job`, unless its `record` has changed since."""
+        await self._ask(self._store.save_state, record, job)
 
     async def remove(self, identity: str) -> None:
         """Remove a job."""
@@ -137,27 +137,27 @@ class AsyncJobIndex:
             question = self._questions.get()
             if question.answer.cancelled():
                 continue
-            made: Any = None
+            result: Any = None
             error: Exception | None = None
             if refused is not None and question.at < refused_at - PATIENT_S:
                 # it has waited for the failed call already: don't make it wait for the same timeout again
                 error = Unreachable(refused.message, refused.hint, code=refused.code)
             else:
                 try:
-                    made = question.work()
+                    result = question.work()
                 except Unreachable as unreachable:
                     error = refused = unreachable
                     refused_at = time.monotonic()
                 except Exception as other:  # noqa: BLE001 # passed to the caller
                     error = other
             with contextlib.suppress(RuntimeError):  # its loop is closed
-                question.loop.call_soon_threadsafe(_resolve, question.answer, made, error)
+                question.loop.call_soon_threadsafe(_resolve, question.answer, result, error)
 
 
-def _resolve(answer: asyncio.Future[Any], made: Any, error: Exception | None) -> None:
+def _resolve(answer: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
     if answer.cancelled():
         return
     if error is not None:
         answer.set_exception(error)
     else:
-        answer.set_result(made)
+        answer.set_result(result)

@@ -57,9 +57,9 @@ class IndexFile:
         def write(base: sqlite3.Connection) -> T:
             base.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             base.execute("BEGIN IMMEDIATE")  # locks now: concurrent writers see each other
-            made = work(base)
+            result = work(base)
             base.execute("COMMIT")
-            return made
+            return result
 
         return self._with(self._open, write)
 
@@ -99,8 +99,8 @@ class IndexFile:
         return base
 
     def _prepare(self, base: sqlite3.Connection) -> None:
-        found = self._path.stat()
-        if self._prepared == (found.st_dev, found.st_ino):
+        status = self._path.stat()
+        if self._prepared == (status.st_dev, status.st_ino):
             self._fill(base)  # a new file may have the inode number of a removed one
             return
         # SQLite's write-ahead log needs memory shared by all users of the file: one machine only
@@ -110,16 +110,16 @@ class IndexFile:
         with contextlib.suppress(PermissionError):  # the file belongs to another user, who allows us to write
             self._path.chmod(0o600)
             self._path.parent.chmod(0o700)
-        self._prepared = found.st_dev, found.st_ino
+        self._prepared = status.st_dev, status.st_ino
 
     def _fill(self, base: sqlite3.Connection) -> None:
         """Create missing tables, and recover the jobs of a lost index from their folders."""
-        known = "SELECT 1 FROM sqlite_master WHERE name = 'jobs'"
-        if base.execute(known).fetchone():
+        exists = "SELECT 1 FROM sqlite_master WHERE name = 'jobs'"
+        if base.execute(exists).fetchone():
             return
         base.execute("BEGIN IMMEDIATE")
         count = 0
-        if not base.execute(known).fetchone():  # otherwise another process was faster
+        if not base.execute(exists).fetchone():  # otherwise another process was faster
             for line in SCHEMA:
                 base.execute(line)
             count = self._refill(base)

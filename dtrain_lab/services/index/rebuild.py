@@ -84,11 +84,11 @@ def below(base: Path) -> Iterator[Filed | str]:
 def nearby() -> Iterator[Filed]:
     """Yield the jobs in all folders of this machine that profiles name."""
     for base in bases():
-        for found in below(base):
-            if isinstance(found, str):
-                log.warning("not taken into the index: %s", found)
+        for entry in below(base):
+            if isinstance(entry, str):
+                log.warning("not taken into the index: %s", entry)
             else:
-                yield found
+                yield entry
 
 
 async def filed(folder: Path | None) -> tuple[dict[str, Filed], tuple[str, ...]]:
@@ -103,9 +103,9 @@ async def filed(folder: Path | None) -> tuple[dict[str, Filed], tuple[str, ...]]
     if folder is not None and not folder.is_dir():
         raise NotFound(f"There is no folder {folder}.", "Name the folder that contains the jobs' folders.")
     parents = [folder] if folder is not None else await asyncio.to_thread(bases)
-    told = [found for base in parents for found in await asyncio.to_thread(lambda b: [*below(b)], base)]
-    problems = [found for found in told if isinstance(found, str)]
-    jobs = {found[0].id: found for found in told if not isinstance(found, str)}
+    entries = [entry for base in parents for entry in await asyncio.to_thread(lambda b: [*below(b)], base)]
+    problems = [entry for entry in entries if isinstance(entry, str)]
+    jobs = {entry[0].id: entry for entry in entries if not isinstance(entry, str)}
     if folder is None:
         there, silent = await far()
         jobs = {record.id: (record, data) for record, data in there} | jobs
@@ -115,17 +115,17 @@ async def filed(folder: Path | None) -> tuple[dict[str, Filed], tuple[str, ...]]
 
 def bases() -> list[Path]:
     """Return the folders of this machine that contain jobs' folders."""
-    found = [Path.home() / ".dtrain-lab" / "jobs"]
-    found += [Path(p.workdir) / "jobs" for p in _profiles() if p.workdir is not None and not _logins(p)]
-    return list(dict.fromkeys(found))
+    folders = [Path.home() / ".dtrain-lab" / "jobs"]
+    folders += [Path(p.workdir) / "jobs" for p in _profiles() if p.workdir is not None and not _logins(p)]
+    return list(dict.fromkeys(folders))
 
 
 async def far() -> tuple[list[Filed], list[str]]:
     """Return jobs in the folders of other machines that profiles name, and what could not be read."""
-    asked = {(transport.host, p.workdir): transport for p in _profiles() for transport in _logins(p)}
-    found: dict[str, Filed] = {}
+    places = {(transport.host, p.workdir): transport for p in _profiles() for transport in _logins(p)}
+    by_id: dict[str, Filed] = {}
     problems = []
-    for (host, workdir), transport in sorted(asked.items(), key=str):
+    for (host, workdir), transport in sorted(places.items(), key=str):
         try:
             base = f"{workdir or '.dtrain-lab'}/jobs"
             base = base if base.startswith("/") else f"{await transport.home()}/{base}"
@@ -140,8 +140,8 @@ async def far() -> tuple[list[Filed], list[str]]:
             except ValueError as error:
                 problems.append(f"{host}: {folder}: {error}")
                 continue
-            found.setdefault(record.id, (record, data))
-    return list(found.values()), problems
+            by_id.setdefault(record.id, (record, data))
+    return list(by_id.values()), problems
 
 
 def _profiles() -> list[Profile]:

@@ -92,7 +92,7 @@ class JobIndex:
                     f'There is no job "{parent}".', "The job was deleted in the meantime.", code="no_job"
                 )
             others = self._unended(base, ENDED)
-            read = {known.id for known in others}
+            read = {record_of_other.id for record_of_other in others}
             for key, name, folder in _checkpoints(base, f"WHERE ended != {ENDED}"):
                 if folder == record.checkpoints != "" and key not in {*read, record.id}:
                     raise Conflict(
@@ -100,7 +100,7 @@ class JobIndex:
                         "Look at it with that version, and cancel it.",
                         code="checkpoints_used",
                     )
-            other = next((known for known in others if clashes(known)), None)
+            other = next((record_of_other for record_of_other in others if clashes(record_of_other)), None)
             if other is None:
                 _put(base, record)
             return other
@@ -127,17 +127,17 @@ class JobIndex:
                 raise NotFound(
                     f'There is no job "{identity}".', "The job was deleted in the meantime.", code="no_job"
                 )
-            known = msgspec.json.decode(row[0]) | msgspec.to_builtins(changes)
-            data = msgspec.json.encode(known)
+            fields = msgspec.json.decode(row[0]) | msgspec.to_builtins(changes)
+            data = msgspec.json.encode(fields)
             base.execute("UPDATE jobs SET record = ?, ended = ? WHERE id = ?", (data, ACTIVE, identity))
             return _record(identity, data)
 
         return self._file.write(change)
 
-    def save_state(self, record: JobRecord, seen: Job) -> None:
+    def save_state(self, record: JobRecord, job: Job) -> None:
         """Save a job's last seen state, unless its record has changed since: then it must be read again."""
-        ended = LOST if seen.state == "lost" else ENDED if seen.state in JOB_ENDED else ACTIVE
-        data = msgspec.json.encode(seen)
+        ended = LOST if job.state == "lost" else ENDED if job.state in JOB_ENDED else ACTIVE
+        data = msgspec.json.encode(job)
         row = self._file.read(
             lambda base: base.execute(
                 "SELECT record, seen, ended FROM jobs WHERE id = ?", (record.id,)
@@ -250,8 +250,8 @@ class JobIndex:
         rows = base.execute(
             f"SELECT id, record, ended FROM jobs WHERE ended != {ENDED} ORDER BY created_at"
         ).fetchall()
-        found = (self._decoded(key, data, JobRecord) for key, data, ended in rows if ended not in but)
-        return [record for record in found if record is not None]
+        records = (self._decoded(key, data, JobRecord) for key, data, ended in rows if ended not in but)
+        return [record for record in records if record is not None]
 
     def _decoded(self, identity: str, data: bytes, kind: type[T]) -> T | None:
         try:

@@ -36,12 +36,12 @@ class Deletion:
 
     async def delete(self, name: str, *, force: bool) -> Job:
         """Remove a job; the arguments and errors are those of `Jobs.delete`."""
-        record, seen = await self._records.find(name)
-        made = await self._ended(record, seen, force=force)
+        record, job = await self._records.find(name)
+        ended = await self._ended(record, job, force=force)
         if not force:
-            await self._ender.end_rest(record, made)
-        await remove(record, made.name, self._index, force=force)
-        return made
+            await self._ender.end_rest(record, ended)
+        await remove(record, ended.name, self._index, force=force)
+        return ended
 
     async def delete_all(self, jobs: Sequence[str], *, force: bool) -> None:
         """Remove jobs together; the arguments and errors are those of `Jobs.delete_all`."""
@@ -60,35 +60,35 @@ class Deletion:
             Conflict: It still runs.
         """
         try:
-            record, seen = await self._records.find(identity)
+            record, job = await self._records.find(identity)
         except NotFound:
             return False
-        if seen is None or seen.state not in JOB_ENDED:
-            await self._ended(record, seen, force=force)
+        if job is None or job.state not in JOB_ENDED:
+            await self._ended(record, job, force=force)
         return True
 
     async def _refuse_shared(self, jobs: Sequence[str]) -> None:
         """Refuse to remove jobs in whose folders other jobs have their checkpoints, before any is removed."""
         folders = await self._index.checkpoints()
         theirs = {folders[identity] for identity in jobs if folders.get(identity)}
-        users = [one for one, folder in folders.items() if folder in theirs and one not in jobs]
+        users = [user for user, folder in folders.items() if folder in theirs and user not in jobs]
         if users:
             raise _shared("The folders of these jobs contain", await self._named(users))
 
     async def _named(self, jobs: Sequence[str]) -> list[tuple[str, str]]:
         return [(identity, (await self._records.record(identity)).name) for identity in jobs]
 
-    async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
+    async def _ended(self, record: JobRecord, last: Job | None, *, force: bool) -> Job:
         """Return the state of a job that has ended; with `force`, also of a job whose state is unknown."""
         try:
-            made = await self._states.read(record, fresh=True)
+            job = await self._states.read(record, fresh=True)
         except DtrainError:
-            if not force or seen is None:
+            if not force or last is None:
                 raise
-            made = seen
-        if made.state not in JOB_ENDED and not (force and unsure(made)):
-            raise still_runs(made, f"dtrain-lab job delete {made.id} --force")
-        return made
+            job = last
+        if job.state not in JOB_ENDED and not (force and unsure(job)):
+            raise still_runs(job, f"dtrain-lab job delete {job.id} --force")
+        return job
 
 
 async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: bool) -> None:
@@ -104,8 +104,8 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
         Conflict: Another job has its checkpoints in the job's folder.
         DtrainError: The folder can't be removed; the job stays in the index.
     """
-    own = f"{record.directory}/{job_files.CHECKPOINTS}"
-    row, users = await index.take_out(record.id, own)
+    checkpoints = f"{record.directory}/{job_files.CHECKPOINTS}"
+    row, users = await index.take_out(record.id, checkpoints)
     if users:
         raise _shared(f"The folder of {name} ({record.id}) contains", users)
     for place in backends.backend(record.plan.backend).files(record):

@@ -10,7 +10,26 @@ from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 
 
-async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Backend) -> JobRecord:
+def refusal(first: Job) -> Conflict | None:
+    """Return the error of a job that waits for one that can no longer succeed; None if it still can, or has.
+
+    Args:
+        first: Current state of the job that has to succeed first.
+    """
+    if first.state not in JOB_ENDED or first.state == "succeeded":
+        return None
+    return Conflict(
+        f'The job "{first.name}" has not succeeded ({first.state}): '
+        f'a job that waits for "{first.name}" would never start.',
+        f"Resume it (dtrain-lab job resume {first.id}), and let this one wait for the new job.",
+        code="after_failed",
+        details={"field": "after"},
+    )
+
+
+async def resolve(
+    record: JobRecord, first: Job, other: JobRecord, backend: Backend, *, fresh: bool = True
+) -> JobRecord:
     """Fill in the dependency as the back-end refers to it: the job's folder, or the scheduler's job number.
 
     Args:
@@ -18,6 +37,7 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
         first: Current state of the job that has to succeed first.
         other: Record of that job.
         backend: Back-end of the waiting job.
+        fresh: Ask the scheduler now; otherwise what it said last counts, which is enough for a form's check.
 
     Returns:
         `record` with the dependency filled in.
@@ -25,19 +45,16 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
     Raises:
         Conflict: The jobs are not in the same queue, or the first one can no longer succeed.
     """
-    if first.state in JOB_ENDED and first.state != "succeeded":
-        raise Conflict(
-            f"{first.name} has not succeeded ({first.state}): a job that waits for that would never start.",
-            f"Resume it (dtrain-lab job resume {first.id}), and let this one wait for the new job.",
-            code="after_failed",
-        )
+    if (never := refusal(first)) is not None:
+        raise never
     if first.backend != record.plan.backend:
         raise _apart(first, "Jobs can wait only for jobs of the same back-end.")
     if first.state == "succeeded":  # nothing to wait for, and the scheduler may have forgotten the job
         return _waits_for(record, None)
     if backend.traits.schedules:
         # ask the scheduler that will run this job: on another scheduler the same number is another job
-        handle = await backend.find(replace(other, profile=record.profile))
+        find = backend.find if fresh else backend.find_recent
+        handle = await find(replace(other, profile=record.profile))
         if handle is None:
             raise _apart(
                 first,
@@ -54,9 +71,11 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
     return _waits_for(record, other.directory)
 
 
-def _waits_for(record: JobRecord, what: str | None) -> JobRecord:
-    return replace(record, request=replace(record.request, after=what))
+def _waits_for(record: JobRecord, dependency: str | None) -> JobRecord:
+    name = record.waits_for if dependency is not None else ""
+    return replace(record, request=replace(record.request, after=dependency), waits_for=name)
 
 
 def _apart(first: Job, hint: str) -> Conflict:
-    return Conflict(f"A job can't wait for {first.name}: they don't run in the same queue.", hint)
+    message = f"A job can't wait for the job \"{first.name}\": they don't run in the same queue."
+    return Conflict(message, hint, details={"field": "after"})

@@ -1,4 +1,4 @@
-"""Ends jobs: their processes on all hosts, and again where a host did not hear it."""
+"""Ends jobs: their processes on all hosts, repeated where a host was not reached."""
 
 from __future__ import annotations
 
@@ -43,30 +43,32 @@ class JobEnder:
             await transport.replace(f"{record.directory}/{job_files.WITHDRAWN}", b"")
 
     async def end_again(self, record: JobRecord) -> None:
-        """End a job that was cancelled and still runs: a host may not have heard it, or not had it yet."""
-        told = self._ended.get(record.id)
-        if record.cancelled_at is None or (told is not None and time.monotonic() - told < END_AGAIN_S):
+        """End a job that was cancelled and still runs: a host was not reached, or did not have it yet."""
+        ended_at = self._ended.get(record.id)
+        if record.cancelled_at is None or (
+            ended_at is not None and time.monotonic() - ended_at < END_AGAIN_S
+        ):
             return
         try:
             await self.end(record)
         except DtrainError as error:
             log.warning("job %s was cancelled, and can't be ended now: %s", record.id, error)
 
-    async def end_rest(self, record: JobRecord, made: Job) -> None:
+    async def end_rest(self, record: JobRecord, job: Job) -> None:
         """End processes that may be left of a job that is known to have ended or is lost.
 
         Args:
             record: Record of the job.
-            made: Its current state.
+            job: Its current state.
 
         Raises:
             DtrainError: A host can't be asked, and the job is lost: nothing else would show that it runs.
         """
-        if made.state == "succeeded":  # its script may still run the notification command
+        if job.state == "succeeded":  # its script may still run the notification command
             return
         try:
             await self.end(record)
         except DtrainError as error:
-            if made.state == "lost":
+            if job.state == "lost":
                 raise
             log.info("job %s has ended; whether anything is left can't be asked: %s", record.id, error)

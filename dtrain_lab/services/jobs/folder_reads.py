@@ -64,9 +64,9 @@ async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
     """
     for wait_s in (0.0,) if on_disk_here(record, place) else LATE_AFTER_S:
         await asyncio.sleep(wait_s)
-        found = await place.transport.read_matching(record.directory, (job_files.EXIT,)) or {}
-        if job_files.EXIT in found:
-            return found
+        files = await place.transport.read_matching(record.directory, (job_files.EXIT,)) or {}
+        if job_files.EXIT in files:
+            return files
     return {}
 
 

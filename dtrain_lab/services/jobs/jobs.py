@@ -15,8 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.errors import DtrainError, NotFound
-from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
@@ -24,21 +23,17 @@ from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import resumption
 from dtrain_lab.services.jobs.deletion import Deletion
 from dtrain_lab.services.jobs.ending import JobEnder
-from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.jobs.reader import JobReader
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.services.jobs.status import JobStates, still_runs, unsure
-from dtrain_lab.services.jobs.submission import JobSubmitter
-from dtrain_lab.services.plans.blocking_findings import refuse
+from dtrain_lab.services.jobs.submission import JobSubmitter, Warned, record_of
 from dtrain_lab.services.plans.plan_store import Plans
 from dtrain_lab.services.plans.planning import Planned, new_id
 from dtrain_lab.services.policy import backends, limits
-from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest, StoppedBy
+from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRequest, StoppedBy
 from dtrain_lab.wire.kinds import JOB_ENDED
 
 OnJobState = Callable[[Job], None]
-Warned = Callable[[tuple[Finding, ...]], None]
 Named = Callable[[str], None]
 log = logging.getLogger(__name__)
 
@@ -76,7 +71,13 @@ class Jobs:
 
     async def planned(self, request: JobRequest, file: Path, *, ask: bool = False) -> tuple[JobPlan, Planned]:
         """Plan a job, and return also what the plan was made from; the arguments are those of `plan`."""
-        return await self._plans.preview(request, file, await self._first_job(request), ask=ask)
+        if request.after is None:
+            return await self._plans.preview(request, file, None, ask=ask)
+        first = await self._submitter.first_job(request)
+        shown, planned = await self._plans.preview(request, file, record_of(first), ask=ask)
+        record, never = await self._submitter.resolved_or_refused(planned.record, first, planned.backend)
+        command = planned.backend.command(record)  # names the other job as the scheduler does
+        return replace(shown, command=command, findings=(*never, *shown.findings)), planned
 
     async def submit(
         self,
@@ -103,34 +104,23 @@ class Jobs:
             DtrainError: Nothing was submitted; the message says why.
         """
         if plan is not None:
-            made = await self._plans.take_preview(plan, request)
+            planned = await self._plans.take_preview(plan, request)
         else:
-            made = await self._plans.make(request, file, await self._first_job(request))
+            first = None
+            if request.after is not None:
+                first = record_of(await self._submitter.first_job(request))
+            planned = await self._plans.make(request, file, first)
         if source is not None:
-            made = replace(made, record=replace(made.record, source=source))
+            planned = replace(planned, record=replace(planned.record, source=source))
         if named is not None:
-            named(made.record.id)
+            named(planned.record.id)
         try:
-            return await self._submit(made, warned)
+            return await self._submitter.submit(planned, warned)
         except DtrainError:
             # the scheduler may have accepted an indexed job: don't let a second attempt submit it twice
-            if await self._index.data(made.record.id) is None:
-                self._plans.put_back(made)
+            if await self._index.data(planned.record.id) is None:
+                self._plans.put_back(planned)
             raise
-
-    async def _submit(self, made: Planned, warned: Warned | None) -> Job:
-        refuse(made.findings, made.never)
-        warnings = tuple(finding for finding in made.findings if finding.severity == "warning")
-        if warned is not None and warnings:
-            warned(warnings)
-        record = replace(made.record, created_at=time.time())
-
-        async def link() -> None:
-            if record.plan.traits.one_machine:
-                code = Path(record.directory) / job_files.CODE
-                await asyncio.to_thread(link_rest, made.file.parent, code, made.left)
-
-        return await self._submitter.hand_over(record, made.files, link, made.backend)
 
     async def resume(
         self, name: str, *, force: bool = False, named: Named | None = None, of_sweep: bool = False
@@ -162,23 +152,6 @@ class Jobs:
 
         return await self._submitter.hand_over(record, {}, copy, backend)
 
-    async def _first_job(self, request: JobRequest) -> JobRecord | NotFound | None:
-        """Return the record of the job that has to succeed first, or the error that it does not exist.
-
-        The error is not raised, because the plan names it together with the other problems of the request.
-
-        Returns:
-            The record or the error; None if the job waits for no other one.
-        """
-        if request.after is None:
-            return None
-        try:
-            return await self._records.record(request.after)
-        except NotFound as error:
-            where = {"field": "after"}
-            hint = "Give the name or id of a job in your list of jobs."
-            return NotFound(error.message, hint, code=error.code, details=where)
-
     # ---- state
 
     async def listing(self, most: int = 1000) -> list[Job]:
@@ -191,10 +164,10 @@ class Jobs:
         Raises:
             NotFound: There is no such job.
         """
-        record, seen = await self._records.find(name)
-        if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
-            return seen
-        return await self._states.read_or_last_seen(record, seen)
+        record, last = await self._records.find(name)
+        if last is not None and last.state in JOB_ENDED and last.state != "lost":
+            return last
+        return await self._states.read_or_last_seen(record, last)
 
     async def wait(self, name: str, on_state: OnJobState | None = None, every_s: float = 0.5) -> Job:
         """Wait for a job's end, and return its final state.
@@ -205,11 +178,11 @@ class Jobs:
             every_s: Polling interval in seconds.
         """
         while True:
-            made = await self.job(name)
+            job = await self.job(name)
             if on_state is not None:
-                on_state(made)
-            if made.state in JOB_ENDED:
-                return made
+                on_state(job)
+            if job.state in JOB_ENDED:
+                return job
             await asyncio.sleep(every_s)
 
     async def reader(self, name: str) -> JobReader:
@@ -218,8 +191,8 @@ class Jobs:
         Raises:
             NotFound: There is no such job.
         """
-        made = await self.job(name)
-        return JobReader(await self._records.record(made.id), made)
+        job = await self.job(name)
+        return JobReader(await self._records.record(job.id), job)
 
     # ---- end
 
@@ -233,14 +206,14 @@ class Jobs:
         Raises:
             DtrainError: A host can't be reached. The request is repeated when the job's state is next read.
         """
-        record, seen = await self._records.find(name)
+        record, job = await self._records.find(name)
         try:
-            seen = await self._states.read(record, fresh=True)
+            job = await self._states.read(record, fresh=True)
         except DtrainError as error:  # the request is recorded, and repeated later
             log.warning("job %s can't be looked at: %s", record.id, error)
-        if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
-            await self._ender.end_rest(record, seen)
-            return seen
+        if job is not None and job.state in JOB_ENDED and job.state != "lost":
+            await self._ender.end_rest(record, job)
+            return job
         why = of_sweep if record.cancelled_at is None else record.cancelled_for  # the first one has ended it
         record = await self._records.change(record.id, cancelled_at=time.time(), cancelled_for=why)
         await self._ender.end(record)
@@ -275,7 +248,8 @@ class Jobs:
     async def old(self, before: float) -> list[Job]:
         """Return jobs that ended before a time, in an order in which they can be deleted.
 
-        Jobs of a chain of resumes count as old only when the newest of them does.
+        Jobs of a chain of resumes count as old only when the newest of them does. Trials of sweeps are among
+        them, which only their sweep may delete, whose best job would be gone otherwise.
 
         Args:
             before: Seconds since 1970.
@@ -287,12 +261,12 @@ class Jobs:
 
         The copy has the job's name, unless the job still uses it.
         """
-        made = await self.job(name)
-        record = await self._records.record(made.id)
+        job = await self.job(name)
+        record = await self._records.record(job.id)
         file = Path(record.source or record.request.notebook).expanduser().absolute()
         request = record.request
         # a copy of a trial is none of the sweep's
-        called = request.name if request.sweep is None and made.state in JOB_ENDED else None
+        called = request.name if request.sweep is None and job.state in JOB_ENDED else None
         return replace(request, name=called, after=None, names=None, sweep=None, at_once=1), file
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:
@@ -305,7 +279,7 @@ class Jobs:
             NotFound: There is no such folder.
         """
         filed, problems = await rebuild.filed(folder)
-        known = await self._index.ids()
-        for identity in filed.keys() - known:
+        indexed = await self._index.ids()
+        for identity in filed.keys() - indexed:
             await self._index.put(*filed[identity])
-        return Rebuilt(len(filed), len(filed.keys() - known), problems)
+        return Rebuilt(len(filed), len(filed.keys() - indexed), problems)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from dtrain_lab.backends.base import Place
 from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.wire.jobs.job import JobRecord, Log
+from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.jobs.log import Log, LogBars, LogPiece
 
 PIECE = 64 << 10
 END, START = "end", "start"
@@ -23,13 +24,33 @@ class Part(NamedTuple):
     """A part of a log: lines in order of time.
 
     `offset`: of the next part. `more`: whether more may be available already. `start`: whether it begins with
-    the log's first line.
+    the log's first line. `bars`: as in `LogPiece`.
     """
 
     lines: tuple[Log, ...]
     offset: str
     more: bool
     start: bool
+    bars: tuple[LogBars, ...] = ()
+
+
+class CurrentBars:
+    """The progress bars at the end of a log that is read in pieces."""
+
+    def __init__(self) -> None:
+        self._bars: dict[tuple[int, bool], LogBars] = {}
+
+    def take(self, piece: LogPiece) -> None:
+        """Take over what a piece says of them."""
+        self._bars |= {(bars.rank, bars.error): bars for bars in piece.bars}
+
+    def lines(self) -> list[Log]:
+        """Return their present state, by rank, as lines."""
+        return [
+            Log(bars.time, bars.rank, row, bars.error)
+            for _, bars in sorted(self._bars.items())
+            for row in bars.rows
+        ]
 
 
 def parse(offset: str, nodes: Sequence[int]) -> dict[int, int | None]:
@@ -53,8 +74,8 @@ def parse(offset: str, nodes: Sequence[int]) -> dict[int, int | None]:
         raise BadRequest(
             f'offset is "{offset[:80]}".', 'Use "start", "end", or the offset of the piece before.'
         )
-    told = {int(part[1]): int(part[2]) for part in parts if part is not None}
-    return {node: told.get(node, 0) for node in nodes}
+    offsets = {int(part[1]): int(part[2]) for part in parts if part is not None}
+    return {node: offsets.get(node, 0) for node in nodes}
 
 
 async def read(
@@ -71,6 +92,7 @@ async def read(
     nodes = [node for place in places for node in place.nodes]
     at = parse(offset, nodes)
     lines: list[Log] = []
+    bars: dict[tuple[int, bool], LogBars] = {}
     more, start = False, True
     reached: dict[int, int] = {}
     for place in places:
@@ -89,10 +111,33 @@ async def read(
             reached[node] = begin + len(whole)
             start = start and begin == 0
             more = more or len(data) == PIECE
-            rows = whole.removesuffix(b"\n").split(b"\n")  # a progress bar has carriage returns in its line
-            lines += _lines(rows[1:] if cut else rows, ranks)
+            rows = whole.removesuffix(b"\n").split(
+                b"\n"
+            )  # progress bars have carriage returns in their lines
+            for found in _parsed(rows[1:] if cut else rows, ranks):
+                if isinstance(found, LogBars):
+                    bars[found.rank, found.error] = found
+                else:
+                    lines.append(found)
     lines.sort(key=lambda line: line.time)
-    return Part(tuple(lines), ",".join(f"{n}:{p}" for n, p in sorted(reached.items())), more, start)
+    offsets = ",".join(f"{n}:{p}" for n, p in sorted(reached.items()))
+    return Part(tuple(lines), offsets, more, start, tuple(bars.values()))
+
+
+async def sizes(record: JobRecord, places: Sequence[Place]) -> tuple[int, ...]:
+    """Return the sizes of a log's files, in bytes.
+
+    Args:
+        record: The job.
+        places: Where its folders are.
+    """
+    return tuple(
+        [
+            await place.transport.size(f"{record.directory}/{job_files.log(node)}")
+            for place in places
+            for node in place.nodes
+        ]
+    )
 
 
 async def find(
@@ -122,10 +167,10 @@ async def find(
     for place in places:
         for node in place.nodes:
             path = f"{record.directory}/{job_files.log(node)}"
-            found = await place.transport.find(path, text.encode(), at[node] or 0, before)
-            if found is not None:
-                data = await place.transport.read(path, max(0, found - back), back) or b""
-                begin = max(0, found - back) + (data.find(b"\n") + 1 if found > back else 0)
+            position = await place.transport.find(path, text.encode(), at[node] or 0, before)
+            if position is not None:
+                data = await place.transport.read(path, max(0, position - back), back) or b""
+                begin = max(0, position - back) + (data.find(b"\n") + 1 if position > back else 0)
                 begin = max(begin, at[node] or 0)  # what was found before is not found again
                 return ",".join(f"{n}:{begin if n == node else at[n] or 0}" for n in nodes)
     return None
@@ -134,6 +179,8 @@ async def find(
 def written_by(ranks: Collection[int] | None) -> bytes:
     """Return what a line of a log starts with if one of these ranks wrote it: a pattern for `find`.
 
+    Progress bars that are still drawn are no lines: their letter is upper-case.
+
     Args:
         ranks: The ranks; None for all.
     """
@@ -141,8 +188,7 @@ def written_by(ranks: Collection[int] | None) -> bytes:
     return f"[0-9.]+ {who} [a-z] ".encode()
 
 
-def _lines(rows: Sequence[bytes], ranks: Collection[int] | None) -> list[Log]:
-    found = []
+def _parsed(rows: Sequence[bytes], ranks: Collection[int] | None) -> Iterator[Log | LogBars]:
     for row in rows:
         parts = row.split(b" ", 3)
         if len(parts) != 4:
@@ -153,8 +199,11 @@ def _lines(rows: Sequence[bytes], ranks: Collection[int] | None) -> list[Log]:
             continue
         if ranks is not None and rank not in ranks:
             continue
-        written = parts[3].decode("utf-8", "replace")
+        kind, written = parts[2], parts[3].decode("utf-8", "replace")
+        if kind.isupper():
+            bars = tuple(bar for bar in written.split("\r") if bar)
+            yield LogBars(when, rank, bars, kind == b"E")
+            continue
         text = last_state(written)
         if text.strip() or "\r" not in written:  # a bar that was removed in the end leaves nothing
-            found.append(Log(when, rank, text, parts[2] == b"e"))
-    return found
+            yield Log(when, rank, text, kind == b"e")

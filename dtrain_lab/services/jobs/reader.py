@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
@@ -17,7 +18,8 @@ from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.jobs import log as job_log
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, Logged, LogPiece
+from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, Logged
+from dtrain_lab.wire.jobs.log import LogPiece
 from dtrain_lab.wire.jobs.logged import ValuesLine
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
@@ -45,6 +47,15 @@ class JobReader:
     def job(self) -> Job:
         """State of the job when this reader was made."""
         return self._job
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the job's files are on another machine."""
+        return not isinstance(self._places[0].transport, LocalTransport)
+
+    async def log_sizes(self) -> tuple[int, ...]:
+        """Return the sizes of the log's files, in bytes."""
+        return await job_log.sizes(self._record, self._places)
 
     async def values(self, offset: int = 0) -> tuple[tuple[ValuesLine, ...], int]:
         """Read what rank 0 has passed to `dt.log`, in order of time.
@@ -85,13 +96,13 @@ class JobReader:
         if first_error and error is not None:
             text, before = traceback_mark(error), b""
         if text:
-            found = await job_log.find(self._record, self._places, text, offset, before)
-            if found is None and search:
+            position = await job_log.find(self._record, self._places, text, offset, before)
+            if position is None and search:
                 raise NotFound(f'"{search}" was not found in the rest of the log.', "", code="not_in_log")
-            offset = found or (job_log.END if first_error else offset)
+            offset = position or (job_log.END if first_error else offset)
         part = await job_log.read(self._record, self._places, offset, ranks)
         end = self._job.state in JOB_ENDED and not part.more
-        return LogPiece(part.lines, part.offset, end, error, part.start)
+        return LogPiece(part.lines, part.offset, end, error, part.start, part.bars)
 
     async def metrics(self) -> JobMetrics:
         """Return current metrics, their history, and what was logged."""
@@ -112,10 +123,10 @@ class JobReader:
         offset = max(0, await self._places[0].transport.size(path) - MOST_READ)
         text = await self._places[0].transport.read(path, offset) or b""
         whole = text[text.find(b"\n") + 1 :] if offset else text
-        found = [Logged(line.at, line.step, line.values) for line in logged_values.parse(whole).values]
-        found.sort(key=lambda one: one.at)  # means come some time after what rank 0 logs
-        before = chart_values.from_history(history, found[0].at) if offset and found else []
-        return before + found
+        logged = [Logged(line.at, line.step, line.values) for line in logged_values.parse(whole).values]
+        logged.sort(key=lambda entry: entry.at)  # means come some time after what rank 0 logs
+        before = chart_values.from_history(history, logged[0].at) if offset and logged else []
+        return before + logged
 
     async def stacks(self, ranks: tuple[int, ...] | None = None) -> list[Stack]:
         """Return the current stacks of each rank's threads.
@@ -142,12 +153,12 @@ class JobReader:
         record, name = self._record, self._job.name
         if self._job.state in JOB_ENDED or record.handle is None:
             raise Conflict(f"{name} is not running.", "Its log has its output so far.", code="not_running")
-        found = await endpoints.read(self._places[0].transport, record.directory, name)
-        if found is None and self._job.state in ("queued", "starting"):
+        head_endpoints = await endpoints.read(self._places[0].transport, record.directory, name)
+        if head_endpoints is None and self._job.state in ("queued", "starting"):
             raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")
-        if found is None:
+        if head_endpoints is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
-        address = await backends.backend(record.plan.backend).reach(record, found)
+        address = await backends.backend(record.plan.backend).reach(record, head_endpoints)
         connection = Connection(record.id, name, record.directory, lambda c: Presence(c, address))
         await connection.open()
         return connection
@@ -161,12 +172,12 @@ class JobReader:
         if text is None:
             return {}
         names = {part.id: part.name for part in sections(script.decode()) if part.name.startswith("[")}
-        found = {}
+        by_source = {}
         for cell in msgspec.json.decode(text)["cells"]:
             source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
             if cell.get("id") in names:
-                found[source] = names[cell["id"]]
-        return found
+                by_source[source] = names[cell["id"]]
+        return by_source
 
     async def executed(self) -> bytes:
         """Return the executed notebook from the job's folder, with rank 0's output so far.
@@ -174,12 +185,12 @@ class JobReader:
         Raises:
             NotFound: No cell has started.
         """
-        found = await self._places[0].transport.read(f"{self._record.directory}/{job_files.EXECUTED}")
-        if found is None:
+        notebook = await self._places[0].transport.read(f"{self._record.directory}/{job_files.EXECUTED}")
+        if notebook is None:
             raise NotFound(
                 f"{self._job.name} has no executed notebook.", "The file is written when the first cell runs."
             )
-        return found
+        return notebook
 
     @property
     def code(self) -> str:

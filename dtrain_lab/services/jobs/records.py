@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import Job, JobRecord
@@ -31,16 +33,23 @@ class JobRecords:
         """Return a job's record, and its state as last seen, if it was.
 
         Raises:
-            NotFound: There is no job of that name or id.
+            NotFound: There is no job of that name or id; or it is a sweep, which the error says.
         """
         found = await self._index.find(name)
-        if found is None:
+        if found is not None:
+            return found
+        if await asyncio.to_thread(sweep_names.is_sweep, name):
             raise NotFound(
-                f'There is no job "{name}".',
-                "List them: All jobs in the panel, or dtrain-lab job list.",
+                f'"{name}" is a sweep, not a job.',
+                f"Show it: dtrain-lab sweep show {name}. Each of its trials is a job, listed with its id by: "
+                f"dtrain-lab sweep trials {name}",
                 code="no_job",
             )
-        return found
+        raise NotFound(
+            f'There is no job "{name}".',
+            "List them: All jobs in the panel, or dtrain-lab job list.",
+            code="no_job",
+        )
 
     async def record(self, name: str) -> JobRecord:
         """Return a job's record.

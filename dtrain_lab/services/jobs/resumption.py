@@ -40,6 +40,7 @@ def continued_record(old: JobRecord, identity: str, step: int | None, *, of_swee
         cancelled_for=None,
         resumed_step=None if old.begins_again else step,
         problem=None,
+        waits_for="",
     )
 
 

@@ -1,7 +1,7 @@
-"""State of jobs, read from their folders and back-ends each time; no process keeps it.
+"""State of jobs, observed each time (`observation`); no process keeps it.
 
 A job whose back-end can't be asked is shown as last seen, with the reason. The state *lost* is a guess, so
-lost jobs are read again. A job that was cancelled and still runs is cancelled again.
+lost jobs are read again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
-from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.folder import read_folder_state
-from dtrain_lab.jobs.state import NOT_ASKED, job
+from dtrain_lab.jobs.judgement import NOT_ASKED, unknown
+from dtrain_lab.jobs.state import job
 from dtrain_lab.services.index.async_index import AsyncJobIndex
-from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs.ending import JobEnder
+from dtrain_lab.services.jobs.observation import JobObserver
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
-from dtrain_lab.wire.status import Status
 
 FAR_S = 3.0
 """Minimum interval between two reads of a job's state if its folder is on another machine."""
@@ -48,9 +46,12 @@ class JobStates:
     """
 
     def __init__(self, index: AsyncJobIndex, records: JobRecords, ender: JobEnder) -> None:
-        self._index, self._records, self._ender = index, records, ender
+        self._index, self._records = index, records
+        self._observer = JobObserver(records, ender)
         self._looked: dict[str, tuple[float, Job]] = {}
         self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
+        self._silent: dict[str, Reason] = {}
+        """Job whose last read took longer than `LOOK_WITHIN_S`, as its host does not answer → why."""
         self._checked_at: dict[str, float] = {}
         """Job → monotonic time at which it was last read as a lost job for a list."""
 
@@ -64,61 +65,12 @@ class JobStates:
         Raises:
             DtrainError: The job's folder can't be read.
         """
-        backend = backends.backend(record.plan.backend)
-        places = backend.files(record)
-        far = not isinstance(places[0].transport, LocalTransport)
+        first = backends.backend(record.plan.backend).files(record)[0]
+        far = not isinstance(first.transport, LocalTransport)
         known = self._looked.get(record.id)
         if far and not fresh and known is not None and time.monotonic() - known[0] < FAR_S:
             return known[1]
-        unknown = None
-        if record.handle is None and record.problem is None and not self._records.is_submitting(record.id):
-            try:
-                handle = await backend.find(record)
-            except DtrainError as error:
-                unknown = _unknown(error)
-            else:
-                if handle is not None:
-                    record = await self._records.change(record.id, handle=handle)
-        # concurrently, so that the timeouts of silent hosts overlap
-        status, theirs = await asyncio.gather(
-            _status(record),
-            asyncio.gather(*(folder_reads.small(record.directory, place) for place in places)),
-        )
-        status = status or unknown
-        if isinstance(theirs[0], DtrainError):  # without the first node's files the state would be wrong
-            raise theirs[0]
-        files: dict[str, bytes] = {}
-        ahead: dict[str, float] = {}
-        for there in theirs:
-            if not isinstance(there, DtrainError):
-                files |= there.files
-                ahead |= dict.fromkeys(there.files, there.ahead)
-        folder = read_folder_state(files, ahead)
-        if (
-            status is not None
-            and status.fate == "ended"
-            and folder.exit is None
-            and record.handle is not None
-        ):
-            # the exit file may have been written between the two reads
-            files |= await folder_reads.exit_file(record, places[0])
-            ahead[job_files.EXIT] = await places[0].transport.clock_offset_s()
-            folder = read_folder_state(files, ahead)
-        if status is not None and status.fate in ("pending", "running") and folder.exit is None:
-            await self._ender.end_again(record)
-        # records of earlier versions have no traits
-        planned = replace(record.plan, traits=backend.traits)
-        here = backend.traits.one_machine and folder_reads.on_disk_here(record, places[0])
-        made = job(
-            replace(record, plan=planned),
-            folder,
-            status,
-            time.time(),
-            here=here,
-            limit_s=backend.time_limit_s(record.profile),
-            requeues=backend.requeues(record.profile),
-        )
-        made = replace(made, checkpoint_step=await folder_reads.checkpoint(record, places[0]))
+        record, made = await self._observer.observe(record)
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)
         return made
@@ -136,8 +88,15 @@ class JobStates:
         made = await self.read(await self._records.record(name), fresh=True)
         return await self._records.record(made.id), made
 
+    async def recent(self, name: str) -> tuple[JobRecord, Job]:
+        """Read a job's state, which may be a few seconds old; returns and raises as `fresh`."""
+        made = await self.read(await self._records.record(name))
+        return await self._records.record(made.id), made
+
     async def read_or_last_seen(self, record: JobRecord, seen: Job | None) -> Job:
         """Read a job's state, or fall back to the last seen one, so that a silent host blocks no listing.
+
+        The first call waits for a silent host; later ones return at once, until a read succeeds again.
 
         Args:
             record: Record of the job.
@@ -153,12 +112,13 @@ class JobStates:
             self._looking[record.id] = record, looking
         if seen is None:
             return await asyncio.shield(looking)
-        await asyncio.wait({looking}, timeout=LOOK_WITHIN_S)
+        await asyncio.wait({looking}, timeout=0 if record.id in self._silent else LOOK_WITHIN_S)
         if not looking.done():
-            return replace(seen, reason=seen.reason or NOT_ASKED)
+            reason = self._silent.setdefault(record.id, NOT_ASKED)
+            return replace(seen, reason=seen.reason or reason)
         error = looking.exception()
         if isinstance(error, DtrainError):
-            return replace(seen, reason=_unknown(error).reason)
+            return replace(seen, reason=unknown(error).reason)
         return looking.result()
 
     async def quietly(self, record: JobRecord) -> Job | None:
@@ -171,10 +131,10 @@ class JobStates:
             seen = known[1]
             return await self.read_or_last_seen(record, seen)
         except DtrainError as error:
-            status = _unknown(error)
+            status = unknown(error)
             log.warning("job %s can't be looked at: %s", record.id, error)
         except Exception as error:
-            status = _unknown(DtrainError(f"It can't be looked at: {error!r}.", "See the server's log."))
+            status = unknown(DtrainError(f"It can't be looked at: {error!r}.", "See the server's log."))
             log.exception("job %s can't be looked at", record.id)
         if seen is not None:
             return replace(seen, reason=status.reason)
@@ -213,8 +173,13 @@ class JobStates:
         known = self._looking.get(identity)
         if known is not None and known[1] is task:  # otherwise a newer read is running or done
             del self._looking[identity]
-        if not task.cancelled():
-            task.exception()  # mark as retrieved: the caller may be gone
+        if task.cancelled():
+            return
+        error = task.exception()  # marks it as retrieved: the caller may be gone
+        if error is None:
+            self._silent.pop(identity, None)
+        elif isinstance(error, DtrainError) and identity in self._silent:
+            self._silent[identity] = unknown(error).reason or NOT_ASKED
 
 
 def unsure(made: Job) -> bool:
@@ -236,17 +201,3 @@ def still_runs(made: Job, force: str) -> Conflict:
             code="unknown",
         )
     return Conflict(f"{made.name} still runs.", f"Cancel it first: dtrain-lab job cancel {made.id}")
-
-
-async def _status(record: JobRecord) -> Status | None:
-    """Ask the back-end for a job's status; None if the job was not submitted yet."""
-    if record.handle is None:
-        return None
-    try:
-        return await backends.backend(record.plan.backend).status(record)
-    except DtrainError as error:
-        return _unknown(error)
-
-
-def _unknown(error: DtrainError) -> Status:
-    return Status("unknown", Reason(NOT_ASKED.code, error.message, error.hint))

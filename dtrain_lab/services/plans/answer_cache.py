@@ -48,13 +48,13 @@ class AnswerCache:
             self._asking.pop(question, None)
         if isinstance(answer, DtrainError):
             raise answer
-        found: T = answer
-        return found
+        cached: T = answer
+        return cached
 
     def _answer(self, question: Hashable) -> Any:
         """Return the cached answer; None if there is none or it is too old."""
         now = time.monotonic()
-        self._answers = {key: known for key, known in self._answers.items() if known[0] > now}
+        self._answers = {key: entry for key, entry in self._answers.items() if entry[0] > now}
         _, answer = self._answers.get(question, (now, None))
         return answer
 

@@ -24,18 +24,20 @@ def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> N
     """
     if never is not None:
         raise never
-    found = [f for f in findings if f.severity == "problem"]
-    if not found:
+    problems = [f for f in findings if f.severity == "problem"]
+    if not problems:
         return
-    told = [_located(f, "cell" if at else "Cell") for at, f in enumerate(found[:TOLD])]
-    more = f" And {len(found) - TOLD} more." if len(found) > TOLD else ""
+    texts = [_located(f, "cell" if at else "Cell") for at, f in enumerate(problems[:TOLD])]
+    more = f" And {len(problems) - TOLD} more." if len(problems) > TOLD else ""
     raise BadNotebook(
-        f"{'; also '.join(text.removesuffix('.') for text in told)}.{more}",
-        found[0].fix,
+        f"{'; also '.join(text.removesuffix('.') for text in texts)}.{more}",
+        problems[0].fix,
         code="notebook_problems",
-        details={"findings": msgspec.to_builtins(found)},
+        details={"findings": msgspec.to_builtins(problems)},
     )
 
 
-def _located(found: Finding, cell: str) -> str:
-    return f"{cell} {found.cell}, line {found.line}: {found.message}" if found.cell else found.message
+def _located(finding: Finding, cell: str) -> str:
+    return (
+        f"{cell} {finding.cell}, line {finding.line}: {finding.message}" if finding.cell else finding.message
+    )

@@ -1,4 +1,4 @@
-"""PlanInputs of a plan (notebook, files, profile), compared at submission to detect changes."""
+"""What a plan was made from (notebook, files, profile), compared at submission to detect changes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read(request: JobRequest, file: Path) -> PlanInputs:
     """
     profile = profiles.load(request.profile)
     try:
-        found = file.stat()
-        notebook: tuple[int, ...] = (found.st_size, found.st_mtime_ns)
+        status = file.stat()
+        notebook: tuple[int, ...] = (status.st_size, status.st_mtime_ns)
     except (OSError, ValueError):  # reading the notebook will raise the error
         notebook = ()
     return PlanInputs(notebook, packing.survey(file.parent) if request.files else Survey(), profile)
@@ -52,14 +52,14 @@ def changed(before: PlanInputs, now: PlanInputs, file: Path) -> list[str]:
         now: Current sources.
         file: Path of the notebook.
     """
-    found = [file.name] if before.notebook != now.notebook else []
+    names_changed = [file.name] if before.notebook != now.notebook else []
     names = sorted({path for path, *_ in set(before.files.files) ^ set(now.files.files)})
-    found += names[:MOST_NAMED]
+    names_changed += names[:MOST_NAMED]
     if len(names) > MOST_NAMED:
-        found.append(f"{len(names) - MOST_NAMED} more files")
+        names_changed.append(f"{len(names) - MOST_NAMED} more files")
     if before.profile != now.profile:
-        found.append(f'the profile "{now.profile.name}"')
-    return found
+        names_changed.append(f'the profile "{now.profile.name}"')
+    return names_changed
 
 
 def changed_fields(planned: JobRequest, asked: JobRequest) -> list[str]:

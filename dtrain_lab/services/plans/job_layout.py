@@ -29,7 +29,7 @@ from dtrain_lab.wire.profile import Profile
 
 
 class JobLayout(Struct, frozen=True):
-    """Which ranks of a job run where, and what that was decided from.
+    """Which ranks of a job run where, and what the decision is based on.
 
     `wanted`: the size that was asked for. `refused`: why that size is impossible; `plan` has the profile's
     then. `never`: as in `Planned`. `framework`: what its ranks need for theirs; None for torch.
@@ -67,8 +67,8 @@ async def lay_out(
     """
     book = await read_book(file, sources, recent)
     request = replace(request, parameters=parameter_values.whole(book.cells, request.parameters))
-    asked = settings(request, sources.profile, backends.backend(sources.profile.backend))
-    allowed = asked.allowed
+    merged = settings(request, sources.profile, backends.backend(sources.profile.backend))
+    allowed = merged.allowed
     framework = allowed.profile.framework or "torch"
     found = await facts.find(allowed, request, recent, first)
     script = convert(
@@ -85,24 +85,14 @@ async def lay_out(
         use = framework_check.tensorflow_use(book.code.everything)
     per_node = ranks_per_node(request, allowed.profile, one_process=use.one_process)
     wanted = Request(request.profile, request.ranks, request.nodes, per_node, monitor=request.monitor)
-    never = refused = None
-    try:
-        plan = allowed.plan(found.facts, wanted, python=found.python, directory="")
-    except BadSize as error:
-        if error.code == "too_long":
-            never = error  # its script can still be shown, with the offending line
-            unlimited = Allowed(allowed.backend.without_time_limit(allowed.profile), allowed.backend)
-            plan = unlimited.plan(found.facts, wanted, python=found.python, directory="")
-        else:
-            refused = error
-            plan = of_usual_size(allowed, found.facts, wanted, found.python, error)
+    plan, refused, never = _planned(allowed, found, wanted)
     return JobLayout(
         request=request,
         file=file,
         sources=sources,
         book=book,
         script=script,
-        settings=asked,
+        settings=merged,
         found=found,
         wanted=wanted,
         plan=layout.among(plan, request.at_once, found.facts),
@@ -110,6 +100,25 @@ async def lay_out(
         refused=refused,
         never=never,
     )
+
+
+def _planned(
+    allowed: Allowed, found: PlanFacts, wanted: Request
+) -> tuple[Plan, BadSize | None, BadSize | None]:
+    """Plan the size that was asked for, or the nearest that can be shown.
+
+    Returns:
+        The plan; why the size is impossible, if it is the profile's instead; and why it can never start, if
+        it is a plan without a time limit.
+    """
+    try:
+        return allowed.plan(found.facts, wanted, python=found.python, directory=""), None, None
+    except BadSize as error:
+        if error.code != "too_long":
+            return of_usual_size(allowed, found.facts, wanted, found.python, error), error, None
+        # its script can still be shown, with the offending line
+        unlimited = Allowed(allowed.backend.without_time_limit(allowed.profile), allowed.backend)
+        return unlimited.plan(found.facts, wanted, python=found.python, directory=""), None, error
 
 
 def ranks_per_node(request: JobRequest, profile: Profile, *, one_process: bool) -> int | None:

@@ -83,7 +83,7 @@ class Code(Struct, frozen=True):
             local_modules.torch_text(parsed, files, everywhere),
             process_group.makes_group(
                 [
-                    *(process_group.Code(one.tree, as_main=True) for one in parsed),
+                    *(process_group.Code(code.tree, as_main=True) for code in parsed),
                     *(process_group.Code(file.tree, as_main=not file.name) for file in files),
                 ]
             ),

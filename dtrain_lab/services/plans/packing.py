@@ -57,17 +57,17 @@ def survey(folder: Path) -> Survey:
     for path in sorted(_walk(folder, "", patterns, 1 if home else DEEPEST)):
         source = folder / path
         try:
-            found = source.stat()
+            status = source.stat()
             wanted = source.is_file() and (not home or path.endswith(".py"))
             # a link out of the project may lead to private files: never send its target
             wanted = wanted and source.resolve().is_relative_to(root) and os.access(source, os.R_OK)
         except OSError:  # removed meanwhile
             wanted = False
-        if not wanted or found.st_size > LARGEST or size + found.st_size > ALL or len(files) >= MOST_FILES:
+        if not wanted or status.st_size > LARGEST or size + status.st_size > ALL or len(files) >= MOST_FILES:
             left.append(path)
             continue
-        files.append((path, found.st_size, found.st_mtime_ns))
-        size += found.st_size
+        files.append((path, status.st_size, status.st_mtime_ns))
+        size += status.st_size
     return Survey(tuple(files), tuple(left))
 
 

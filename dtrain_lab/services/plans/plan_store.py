@@ -69,24 +69,24 @@ class Plans:
         """
         if ask:
             self.drop_cached_answers()
-        made = await self.plan_job(request, file, first)
-        left = await self._free_space(made)
-        found = [quota.finding(left, sum(map(len, made.files.values())))]
-        forecast = await made.backend.forecast(made.record) if ask else StartForecast()
-        found += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
-        findings = (*made.findings, *(f for f in found if f is not None))
+        planned = await self.plan_job(request, file, first)
+        left = await self._free_space(planned)
+        more = [quota.finding(left, sum(map(len, planned.files.values())))]
+        forecast = await planned.backend.forecast(planned.record) if ask else StartForecast()
+        more += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
+        findings = (*planned.findings, *(f for f in more if f is not None))
         try:
             before = await self._last_script(request.notebook)
         except DtrainError as error:  # the comparison is optional
             log.info("the last job of %s can't be compared: %s", request.notebook, error)
             before = None
         shown = replace(
-            preview(replace(made, findings=findings), before),
+            preview(replace(planned, findings=findings), before),
             expected_start_at=forecast.starts_at,
             budget=forecast.budget,
             room=left,
         )
-        return shown, made
+        return shown, planned
 
     async def plan_job(self, request: JobRequest, file: Path, first: First) -> Planned:
         """Plan a job, and keep the plan for its submission.
@@ -110,18 +110,18 @@ class Plans:
         if isinstance(first, DtrainError):
             refused.append(first)
             sound, first = replace(sound, after=None), None
-        made = None
+        planned = None
         try:
             layout = await lay_out(sound, file, plan_inputs, self._recent, first)
             if layout.refused is not None:
                 refused.append(layout.refused)
-            made = await prepare(layout, self._recent)
+            planned = await prepare(layout, self._recent)
         except DtrainError as error:
             refused.append(error)
-        if made is None or refused:
-            raise together(refused, made.findings if made is not None else ())
-        self._previews = submittable({**self._previews, made.record.id: made}, time.time())
-        return made
+        if planned is None or refused:
+            raise together(refused, planned.findings if planned is not None else ())
+        self._previews = submittable({**self._previews, planned.record.id: planned}, time.time())
+        return planned
 
     async def make(self, request: JobRequest, file: Path, first: First) -> Planned:
         """Plan a job for its submission, from current answers of hosts; the arguments are `plan_job`'s.
@@ -130,10 +130,10 @@ class Plans:
             DtrainError: The job can't be planned.
         """
         self.drop_cached_answers()
-        made = await self.plan_job(request, file, first)
-        self._previews.pop(made.record.id, None)
+        planned = await self.plan_job(request, file, first)
+        self._previews.pop(planned.record.id, None)
         self.drop_cached_answers()  # the job takes room
-        return made
+        return planned
 
     async def take_preview(self, identity: str, request: JobRequest | None = None) -> Planned:
         """Remove and return a kept plan for submission, so that it can't be submitted twice.
@@ -147,12 +147,12 @@ class Plans:
             Forbidden, BadSize: The administrator no longer allows it.
         """
         self._previews = submittable(self._previews, time.time())
-        made = self._previews.get(identity)
-        if made is None:
+        planned = self._previews.get(identity)
+        if planned is None:
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
-        record = made.record
+        record = planned.record
         changed = inputs.changed(
-            made.sources, await asyncio.to_thread(inputs.read, record.request, made.file), made.file
+            planned.sources, await asyncio.to_thread(inputs.read, record.request, planned.file), planned.file
         )
         changed += inputs.changed_fields(record.request, request) if request is not None else []
         if changed:
@@ -162,26 +162,26 @@ class Plans:
                 code="plan_changed",
                 details={"changed": changed},
             )
-        limits.recheck(record, made.backend)
+        limits.recheck(record, planned.backend)
         if self._previews.pop(identity, None) is None:  # submitted twice at once
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
         self.drop_cached_answers()  # the job takes room
-        return made
+        return planned
 
-    def put_back(self, made: Planned) -> None:
+    def put_back(self, planned: Planned) -> None:
         """Keep a plan again whose submission failed."""
-        self._previews[made.record.id] = made
+        self._previews[planned.record.id] = planned
 
     def drop_cached_answers(self) -> None:
         """Drop cached answers of hosts: before a submission, and when the user asks for current ones."""
         self._recent.forget()
         self._asked_for.clear()
 
-    async def _free_space(self, made: Planned) -> FreeSpace:
+    async def _free_space(self, planned: Planned) -> FreeSpace:
         """Return the free space and quota at the job's folder."""
-        record = made.record
+        record = planned.record
         base = record.directory.rpartition("/")[0]
-        transport = made.backend.files(record)[0].transport
+        transport = planned.backend.files(record)[0].transport
         return await self._recent.ask(
             ("room", record.plan.profile, base), partial(free_space, transport, base)
         )
@@ -209,5 +209,5 @@ def submittable(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
         plans: Plans by id, the newest last.
         now: Current time, in seconds since 1970.
     """
-    young = [(i, made) for i, made in plans.items() if now - made.record.created_at <= OLDEST_S]
+    young = [(i, planned) for i, planned in plans.items() if now - planned.record.created_at <= OLDEST_S]
     return dict(young[-KEPT:])

@@ -18,7 +18,7 @@ from dtrain_lab.errors import DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
-from dtrain_lab.jobs.check.notebook import CheckContext
+from dtrain_lab.jobs.check.notebook import CheckContext, in_order
 from dtrain_lab.jobs.notebook.script import Script
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.frameworks import names
@@ -70,7 +70,8 @@ async def prepare(of: JobLayout, recent: AnswerCache) -> Planned:
     """
     record, book = _record(of), of.book
     missing, no_torch = await _missing(book.code, record, book.packed, recent)
-    findings = _checked(book, record, missing, no_torch=no_torch) + of.script.findings + of.found.findings
+    findings = _checked(book, record, missing, no_torch=no_torch)
+    findings = in_order(book.cells, findings + of.script.findings) + of.found.findings
     findings += node_findings.lacking(of.plan, of.found.facts)
     if of.refused is None:
         findings += node_findings.shared(of.plan, of.found.facts, of.wanted)
@@ -183,17 +184,17 @@ async def _missing(
     try:
         await fits(record.profile.framework)
     except EnvironmentUnfit as error:
-        told = names.imported(code.everywhere)
-        if record.profile.framework is not None or told is None or told[0] == "torch":
+        framework = names.imported(code.everywhere)
+        if record.profile.framework is not None or framework is None or framework[0] == "torch":
             raise
         if error.code != "package_missing":
             raise
-        await fits(told[0])
+        await fits(framework[0])
         no_torch = True
     imported = code.imported
-    own = {path.split("/")[0].removesuffix(".py") for path in packed.files}
-    own |= {file.name.split(".")[0] for file in code.files}  # in folders on sys.path
-    wanted = sorted(name for name in imported if name not in own)
+    own_modules = {path.split("/")[0].removesuffix(".py") for path in packed.files}
+    own_modules |= {file.name.split(".")[0] for file in code.files}  # in folders on sys.path
+    wanted = sorted(name for name in imported if name not in own_modules)
     if not wanted:
         return frozenset(), no_torch
     missing = await recent.ask(

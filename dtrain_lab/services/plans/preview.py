@@ -14,15 +14,15 @@ from dtrain_lab.wire.plan import Facts, SchedulerFacts
 MOST_TEXT = 200_000
 
 
-def preview(made: Planned, before: str | None = None) -> JobPlan:
+def preview(planned: Planned, before: str | None = None) -> JobPlan:
     """Return the preview of a planned job.
 
     Args:
-        made: The planned job, from `prepare`.
+        planned: The planned job, from `prepare`.
         before: Script of this notebook's last job, for a diff.
     """
-    record = made.record
-    main = made.files[f"{job_files.CODE}/{job_files.MAIN}"].decode()
+    record = planned.record
+    main = planned.files[f"{job_files.CODE}/{job_files.MAIN}"].decode()
     changes = ""
     if before is not None and before != main:
         changes = "\n".join(
@@ -32,17 +32,17 @@ def preview(made: Planned, before: str | None = None) -> JobPlan:
         )
     node = record.plan.nodes[0]
     return JobPlan(
-        files=tuple(_file(path, data) for path, data in sorted(made.files.items(), key=_order)),
-        command=made.backend.command(record),
-        findings=made.findings,
+        files=tuple(_file(path, data) for path, data in sorted(planned.files.items(), key=_order)),
+        command=planned.backend.command(record),
+        findings=planned.findings,
         size=JobSize(len(record.plan.nodes), node.ranks),
         changes=changes,
-        gpu_hours=_gpu_hours(record, made.backend.time_limit_s(record.profile)),
-        partitions=_choices(made.facts),
+        gpu_hours=_gpu_hours(record, planned.backend.time_limit_s(record.profile)),
+        partitions=_choices(planned.facts),
         environment=_environment(record),
-        cells=made.cells,
-        modules=made.modules,
-        submit=submit_command(record.request, str(made.file)),
+        cells=planned.cells,
+        modules=planned.modules,
+        submit=submit_command(record.request, str(planned.file)),
         id=record.id,
     )
 
@@ -70,8 +70,8 @@ def _environment(record: JobRecord) -> str:
 
 def _order(item: tuple[str, bytes]) -> tuple[int, str]:
     name = item[0].rpartition("/")[2]
-    known = [job_files.MAIN, job_files.BATCH]
-    return (known.index(name) if name in known else len(known), item[0])
+    leading = [job_files.MAIN, job_files.BATCH]
+    return (leading.index(name) if name in leading else len(leading), item[0])
 
 
 def _file(path: str, data: bytes) -> PlannedFile:

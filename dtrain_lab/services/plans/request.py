@@ -12,7 +12,6 @@ from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import JobLauncher
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.traits import Traits
 
 
 class Settings(Struct, frozen=True):
@@ -39,40 +38,43 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
         BadRequest, BadProfile: The back-end has no such launcher; the details name the field.
         Forbidden: The administrator does not allow the profile or the request.
     """
-    starts = launcher(request, profile, backend.traits)
+    starts = launcher(request, profile, backend)
     allowed = limits.allowed(profile, request, backend)
     wanted = as_asked(backend.as_asked(allowed.profile, request), request, backend.traits)
     return Settings(allowed._replace(profile=wanted), starts)
 
 
-def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:
+def launcher(request: JobRequest, profile: Profile, backend: Backend) -> JobLauncher:
     """Return the launcher that starts the ranks; torchrun starts torch's ranks only.
 
     Args:
         request: The user's request, which may name a launcher.
         profile: The profile, which may name one as well.
-        traits: The back-end's, with the launchers that it has, the usual one first.
+        backend: The profile's back-end.
 
     Raises:
         BadRequest, BadProfile: The back-end has no such launcher.
     """
-    known, framework = traits.launchers, request.framework or profile.framework
-    if request.launcher not in (None, *known) and not traits.schedules:
+    supported, framework = backend.traits.launchers, request.framework or profile.framework
+    if request.launcher not in (None, *supported) and not backend.traits.schedules:
         raise BadRequest(
             f'launcher = "{request.launcher}" is for schedulers; the profile "{profile.name}" has none.',
             "Leave it out.",
         )
     if framework not in (None, "torch"):
-        known = tuple(launcher for launcher in known if launcher != "torchrun")
+        supported = tuple(launcher for launcher in supported if launcher != "torchrun")
         if request.launcher == "torchrun":
             raise BadRequest(
                 f"torchrun starts ranks of PyTorch; this job's framework is {framework}.",
-                f"Use {' or '.join(known)}.",
+                f"Use {' or '.join(supported)}.",
                 details={"field": "launcher"},
             )
-        return known[0]
-    wanted = request.launcher or (profile.slurm.launcher if traits.schedules else None) or known[0]
-    found = next((launcher for launcher in known if launcher == wanted), None)
-    if found is None:
-        raise BadProfile(f'[slurm] launcher = "{wanted}".', f"Use {' or '.join(known)}.")
-    return found
+        return supported[0]
+    wanted = request.launcher or backend.launcher(profile) or supported[0]
+    for choice in supported:
+        if choice == wanted:
+            return choice
+    hint = f"Use {' or '.join(supported)}."
+    if request.launcher is not None:
+        raise BadRequest(f'There is no launcher "{wanted}".', hint, details={"field": "launcher"})
+    raise BadProfile(f'[{profile.backend}] launcher is "{wanted}".', hint)

@@ -73,12 +73,12 @@ def _is_mail(text: str) -> bool:
     return text.count("@") == 1 and not any(c.isspace() or c in "\"'`$;&|<>\\" for c in text)
 
 
-def of_usual_size(allowed: Allowed, found: Facts, wanted: Request, python: str, why: BadSize) -> Plan:
+def of_usual_size(allowed: Allowed, facts: Facts, wanted: Request, python: str, why: BadSize) -> Plan:
     """Plan a job of impossible size with the profile's size instead, to find its other problems.
 
     Args:
         allowed: The job's profile, and its back-end.
-        found: What the nodes have.
+        facts: What the nodes have.
         wanted: The requested size.
         python: Interpreter of the ranks.
         why: Why that size is impossible.
@@ -88,7 +88,7 @@ def of_usual_size(allowed: Allowed, found: Facts, wanted: Request, python: str, 
     """
     usual = Request(wanted.profile, monitor=wanted.monitor)
     try:
-        return allowed.plan(found, usual, python=python, directory="")
+        return allowed.plan(facts, usual, python=python, directory="")
     except DtrainError:
         raise why from None
 

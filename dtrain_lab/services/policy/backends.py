@@ -18,9 +18,9 @@ def backend(name: str) -> Backend:
     Raises:
         NotFound: No back-end of that name is installed, or it can't be loaded.
     """
-    made = registry.load(name)
-    made.poll_floor_s = options.poll_floor_s
-    return made
+    loaded = registry.load(name)
+    loaded.poll_floor_s = options.poll_floor_s
+    return loaded
 
 
 def section(name: str) -> type[Struct] | None:

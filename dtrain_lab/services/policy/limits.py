@@ -30,7 +30,7 @@ class Allowed(NamedTuple):
             plan = self.backend.plan(facts, self.profile, request, python=python, directory=directory)
         except BadSize as error:
             nearest = error.details.get("nearest") or [error.details.get("most", 0)]
-            asked = error.details.get("asked")  # a back-end of others may not say it
+            asked = error.details.get("asked")  # a back-end of another package may not check it
             if rules.ranks and asked and max(nearest) > rules.ranks:  # a size that would be refused, too
                 check(rules, self.profile, uses(self.backend, self.profile), asked)
             raise

@@ -43,9 +43,9 @@ def of_server() -> ServerSettings:
     if os.getpid() in _own:
         return _own[os.getpid()]
     for pid in _above():
-        found = published_by(pid)
-        if found is not None:
-            return found
+        settings = published_by(pid)
+        if settings is not None:
+            return settings
     return ServerSettings()
 
 
@@ -57,7 +57,7 @@ def published_by(pid: int) -> ServerSettings | None:
     """
     path = _file(pid)
     try:
-        found = lenient.decode(path.read_bytes(), ServerSettings)
+        settings = lenient.decode(path.read_bytes(), ServerSettings)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
@@ -65,8 +65,8 @@ def published_by(pid: int) -> ServerSettings | None:
         raise Forbidden(
             "The limits of this Jupyter server can't be read.", "Restart the Jupyter server."
         ) from error
-    if processes.same(pid, found.started) is not None:
-        return found
+    if processes.same(pid, settings.started) is not None:
+        return settings
     path.unlink(missing_ok=True)  # left by a server that has ended
     return None
 

@@ -43,8 +43,8 @@ def key(python: str, profile: Environment) -> str:
         python: Path of the interpreter.
         profile: The profile's environment section.
     """
-    known = variables(profile).items()
-    lasting = {k: v for k, v in known if k not in PASSING and not k.startswith(PASSING_PREFIXES)}
+    all_variables = variables(profile).items()
+    lasting = {k: v for k, v in all_variables if k not in PASSING and not k.startswith(PASSING_PREFIXES)}
     folder = os.path.dirname(python)
     text = json.dumps([os.path.realpath(python), folder, _installed(folder), sorted(lasting.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -72,7 +72,7 @@ def of_machine(profile: Environment, python: str) -> str:
         raise BadProfile(
             f'[environment] kind = "{profile.kind}" is for other machines: ranks on this one run in a venv, '
             "in a conda environment, or in the notebook's own.",
-            'Set kind to "venv", "conda" or "current"; or start JupyterLab in that environment.',
+            'Set [environment] kind to "venv", "conda" or "current"; or start JupyterLab in it.',
             code="environment_kind",
         )
     return os.path.expanduser(words_of(profile, python)[0])
@@ -108,16 +108,16 @@ async def check(
     missing = [name for name in lacking if name not in others]
     if not missing:
         return
-    what = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
-    package = "dtrain-lab" if what in ("dtrain_lab", "ipyparallel", "ipykernel") else what
+    module = "dtrain_lab" if "dtrain_lab" in missing else missing[0]
+    package = "dtrain-lab" if module in ("dtrain_lab", "ipyparallel", "ipykernel") else module
     if framework != "torch":
         light = " ".join(PACKAGES.get(name, name) for name in LIGHT)
         alone = f"--no-deps dtrain-lab && {python} -m pip install {light}"
-        package = alone if what == "dtrain_lab" else PACKAGES.get(what, what)
-    there = [name for name in others if name not in lacking] if what == "torch" else []
+        package = alone if module == "dtrain_lab" else PACKAGES.get(module, module)
+    there = [name for name in others if name not in lacking] if module == "torch" else []
     hint = names.or_named(there, f"{python} -m pip install {package}")
     raise EnvironmentUnfit(
-        f"The environment of {python} has no {what}.",
+        f"The environment of {python} has no {module}.",
         hint,
         code="package_missing",
         details={"python": python, "missing": missing},
@@ -141,7 +141,7 @@ async def _ask(python: str, names: tuple[str, ...], asked: Environment | None = 
     of_profile = asked is not None and asked.kind != "current"
     hint = "Choose a kernel whose Python exists, and is 3.11 or newer."
     if of_profile:
-        hint = "Correct path in [environment] of the profile: it must have a Python, 3.11 or newer."
+        hint = "Set [environment] path in the profile to an environment with Python 3.11 or newer."
     return await interpreter.ask(
         [python],
         ("-c", CHECK % (names,)),
@@ -165,9 +165,9 @@ def kernel_python(name: str | None) -> str:
     try:
         spec = manager.get_kernel_spec(name)
     except NoSuchKernel as error:
-        known = ", ".join(sorted(manager.find_kernel_specs())) or "none"
+        kernels = ", ".join(sorted(manager.find_kernel_specs())) or "none"
         raise EnvironmentUnfit(
-            f'There is no kernel "{name}".', f"Kernels on this machine: {known}."
+            f'There is no kernel "{name}".', f"Kernels on this machine: {kernels}."
         ) from error
     first = spec.argv[0] if spec.argv else ""
     if os.path.basename(first).startswith("python") and os.path.isabs(first):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from msgspec import Struct
@@ -56,8 +57,13 @@ def load(name: str) -> Profile:
         return _read(path)
     if name in BUILT_IN:
         return BUILT_IN[name]
-    known = suggestions.did_you_mean(name, names()) or f"Known ones: {', '.join(names())}."
-    raise NotFound(f'There is no profile "{name}".', f"{known} Profiles are in {paths.profiles()}.")
+    hint = suggestions.did_you_mean(name, names()) or f"Known ones: {', '.join(names())}."
+    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles are in {paths.profiles()}.")
+
+
+async def loaded(name: str) -> Profile:
+    """Load a profile as `load` does, in a thread: its disk may be slow."""
+    return await asyncio.to_thread(load, name)
 
 
 def text(name: str) -> str:
@@ -93,7 +99,7 @@ def names() -> list[str]:
 
 def listing() -> list[Listed]:
     """Return all profiles, invalid ones with their error."""
-    found = []
+    listed = []
     for name in names():
         path = paths.profiles() / f"{name}.toml"
         file = str(path) if path.exists() else None
@@ -101,10 +107,10 @@ def listing() -> list[Listed]:
             profile = load(name)
             traits = backends.backend(profile.backend).traits
         except DtrainError as error:
-            found.append(Listed(name, None, file, None, Error(**error.as_dict())))
+            listed.append(Listed(name, None, file, None, Error(**error.as_dict())))
         else:
-            found.append(Listed(name, profile.backend, file, profile, traits=traits))
-    return found
+            listed.append(Listed(name, profile.backend, file, profile, traits=traits))
+    return listed
 
 
 def _parse(text: str, name: str, file: str) -> Profile:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dtrain_lab.placement.slots import Slots
+from dtrain_lab.placement.slots.slots import Slots
 from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.services.profiles import files as profiles
 
 
-def hosts(profile: str) -> tuple[str, ...]:
+async def hosts(profile: str) -> tuple[str, ...]:
     """Return the hosts to which connections would be opened for the slots of a profile.
 
     Raises:
         NotFound, BadProfile: The profile can't be used.
     """
-    loaded = profiles.load(profile)
+    loaded = await profiles.loaded(profile)
     return backends.backend(loaded.backend).hosts(loaded)
 
 
@@ -28,7 +28,7 @@ async def listing(profile: str = "local") -> Slots:
         Forbidden: The administrator does not allow the profile.
         DtrainError: A host can't be asked.
     """
-    loaded, backend = limits.allowed(profiles.load(profile))
+    loaded, backend = limits.allowed(await profiles.loaded(profile))
     return Slots(await backend.slots(loaded))
 
 
@@ -47,6 +47,6 @@ async def stop(identity: str, profile: str = "local") -> Slots:
         NotFound: No such process holds a slot.
         Forbidden: The process is another user's, or belongs to a cluster or job.
     """
-    loaded, backend = limits.allowed(profiles.load(profile))
+    loaded, backend = limits.allowed(await profiles.loaded(profile))
     await backend.stop(loaded, identity)
     return await listing(profile)

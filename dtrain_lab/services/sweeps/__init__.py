@@ -1,5 +1,5 @@
 """Sweeps: create, list, stop, resume; and the driver, a process of its own for each sweep that has not ended.
 
 `python -m dtrain_lab.services.sweeps FOLDER` is the driver. It holds the folder's lock, and it alone writes
-`sweep.json`; a client that reads a sweep whose driver is gone starts another one.
+`sweep.json`. A driver that died is replaced by a Jupyter server, the terminal or the Python API.
 """

@@ -26,7 +26,7 @@ async def main(folder: Path) -> None:
         return
     process_log.begin("sweep")
     process_log.watch("sweep")
-    # the lock lasts as long as this process; after a crash, the next client that reads the sweep restarts it
+    # the lock lasts as long as this process: after a crash, `Sweeps.adopt` starts another one
     await driver.Driver(folder, Jobs()).run()
 
 

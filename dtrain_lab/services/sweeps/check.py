@@ -13,9 +13,9 @@ import msgspec
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs.notebook.source import read as cells_of
 from dtrain_lab.services import names
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans.notebook_files import read_notebook
-from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study
 from dtrain_lab.sweeps.notebook_parameters import check_names, check_values
@@ -79,15 +79,15 @@ async def check_sweep(
     await collect(check_names, cells, tuple(space), file.name)
     strings = await collect(check_values, cells, space, request.parameters, otherwise=[])
     name = await collect(_name, request, file, otherwise="")
-    plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
-    found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)
-    usual = _at_once(made.facts, plan.size or JobSize(1, 1))
+    plan, planned = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
+    finding = await asyncio.to_thread(objective.finding, planned.code.everything, request.objective)
+    usual = _at_once(planned.facts, plan.size or JobSize(1, 1))
     # parameter values of all trials were checked above
     of_trial = [f for f in plan.findings if f.field != "parameters"]
     findings = (
         *(f for f in of_trial if f.severity == "problem"),
         *map(_finding, refused),
-        *((found,) if found is not None and objective.can_be(request.objective) else ()),
+        *((finding,) if finding is not None and objective.can_be(request.objective) else ()),
         *strings,
         *(f for f in of_trial if f.severity != "problem"),
     )
@@ -137,7 +137,7 @@ def _total(request: SweepRequest, space: Space) -> int:
 
 
 def _name(request: SweepRequest, file: Path) -> str:
-    every = map(folders.identify, folders.all_of())
+    every = map(sweep_names.identify, sweep_names.all_of())
     taken = {known.name for known in every if not known.ended}  # also of versions that can't be read
     of_name = {"field": "name"}
     if request.name is not None:

@@ -8,25 +8,23 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from dtrain_lab.machine import processes
 from dtrain_lab.machine.folders import private
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.linked_files import link_rest
+from dtrain_lab.services.jobs.submission import Warned
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.sweeps.space import written
-from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest
-
-Warned = Callable[[tuple[Finding, ...]], None]
 
 
 async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned | None = None) -> Path:
@@ -44,16 +42,16 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned |
     Raises:
         DtrainError: The sweep can't run: its space, notebook, objective, size or name.
     """
-    found = await check.check_sweep(jobs, request, file, strict=True)
-    plan = found.plan
+    checked = await check.check_sweep(jobs, request, file, strict=True)
+    plan = checked.plan
     refuse(plan.findings)
     warnings = tuple(finding for finding in plan.findings if finding.severity == "warning")
     if warnings and warned is not None:
         warned(warnings)
     record = SweepRecord(
         id=secrets.token_hex(6),
-        name=found.name,
-        request=replace(request, space=written(found.space)),
+        name=checked.name,
+        request=replace(request, space=written(checked.space)),
         file="",
         size=plan.size or JobSize(1, 1),
         total=plan.total,
@@ -66,12 +64,12 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned |
         created_at=time.time(),
         source=str(file.expanduser().absolute()),
     )
-    return await asyncio.to_thread(_write, record, file, found.text)
+    return await asyncio.to_thread(_write, record, file, checked.text)
 
 
 def _write(record: SweepRecord, file: Path, text: str) -> Path:
     """Write the folder, with copies of the notebook and the files beside it, which all trials run."""
-    folder = private(folders.base() / record.id)
+    folder = private(sweep_names.base() / record.id)
     code = private(folder / folders.CODE)
     if record.request.files:
         packed = packing.pack(file.parent)

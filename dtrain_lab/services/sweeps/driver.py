@@ -76,9 +76,9 @@ class Driver:
     async def run(self) -> None:
         """Drive the sweep until it has ended and no client requests anything else."""
         while True:
-            asked = await asyncio.to_thread(folders.asked, self._folder)
-            if asked.number > self._record.heard:
-                await self._apply(ActionRequested(asked.wish, asked.number, time.time()))
+            request = await asyncio.to_thread(folders.asked, self._folder)
+            if request.number > self._record.heard:
+                await self._apply(ActionRequested(request.wish, request.number, time.time()))
             if self._record.state in SWEEP_ENDED:
                 self._save()
                 return
@@ -172,17 +172,19 @@ class Driver:
         assert trial.job is not None
         try:
             reader = await self._jobs.reader(trial.job)
-            job, known = reader.job, self._read.get(trial.job, _Read())
-            logged, offset = await reader.values(known.offset)
+            job, before = reader.job, self._read.get(trial.job, _Read())
+            logged, offset = await reader.values(before.offset)
         except NotFound:
             return Missing(trial.number, time.time())
         except DtrainError as error:
             log.warning("sweep %s: job %s can't be looked at: %s", self._record.id, trial.job, error)
             return None
         name = self._record.request.objective
-        new = tuple(ObjectiveValue(one.step, float(one.values[name])) for one in logged if name in one.values)
-        names = known.names.union(*(one.values for one in logged))
-        read = self._read[trial.job] = _Read((*known.reports, *new), names, offset)
+        new = tuple(
+            ObjectiveValue(entry.step, float(entry.values[name])) for entry in logged if name in entry.values
+        )
+        names = before.names.union(*(entry.values for entry in logged))
+        read = self._read[trial.job] = _Read((*before.reports, *new), names, offset)
         return Polled(
             trial.number,
             job.state,

@@ -6,43 +6,19 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-from jupyter_core.paths import jupyter_data_dir
 
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.services import paths
+from dtrain_lab.services.index.sweep_names import RECORD, SweepIdentity, all_of, identify
 from dtrain_lab.wire.codec import lenient
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, Asked, SweepRecord, Wish
+from dtrain_lab.wire.sweeps import Asked, SweepRecord, Wish
 
-RECORD, ASKED, LOCK, CODE, LOG = "sweep.json", "asked.json", "lock", "code", "driver.log"
+ASKED, LOCK, CODE, LOG = "asked.json", "lock", "code", "driver.log"
 TAKE_EVERY_S = 0.05
-
-
-class SweepIdentity(NamedTuple):
-    """Facts about a sweep from a record of any version. `ended`: None if unknown."""
-
-    id: str
-    name: str
-    ended: bool | None
-
-    def is_called(self, name: str) -> bool:
-        """Whether this id, prefix of an id, or name refers to the sweep."""
-        return bool(name) and (name in (self.id, self.name) or (len(name) > 3 and self.id.startswith(name)))
-
-
-def base() -> Path:
-    """Return the folder of all sweeps' folders; only this user can enter it."""
-    return paths.private(Path(jupyter_data_dir()) / "dtrain-lab" / "sweeps")
-
-
-def all_of() -> Iterator[Path]:
-    """Yield the folders of all sweeps."""
-    yield from (path.parent for path in base().glob(f"*/{RECORD}"))
 
 
 def read(folder: Path) -> SweepRecord:
@@ -112,9 +88,9 @@ def ask(folder: Path, wish: Wish) -> Asked:
         The request with its number, one above that of the last request.
     """
     with atomic_files.locked(folder / f"{ASKED}.lock"):
-        made = Asked(asked(folder).number + 1, wish)
-        atomic_files.replace(folder / ASKED, msgspec.json.encode(made))
-    return made
+        request = Asked(asked(folder).number + 1, wish)
+        atomic_files.replace(folder / ASKED, msgspec.json.encode(request))
+    return request
 
 
 def take(folder: Path, within_s: float = 0.0) -> int | None:
@@ -160,47 +136,22 @@ def readable() -> Iterator[tuple[Path, SweepRecord]]:
 
 def unreadable() -> list[tuple[SweepIdentity, DtrainError]]:
     """Return the sweeps whose records can't be read, and why."""
-    found: list[tuple[SweepIdentity, DtrainError]] = []
+    sweeps: list[tuple[SweepIdentity, DtrainError]] = []
     for folder in all_of():
         try:
             read(folder)
         except DtrainError as error:
-            found.append((identify(folder), error))
-    return found
-
-
-def is_sweep(name: str) -> bool:
-    """Whether an id, a prefix of an id, or a name refers to a sweep, whatever version wrote it."""
-    return any(identify(folder).is_called(name) for folder in all_of())
-
-
-def identify(folder: Path) -> SweepIdentity:
-    """Return id and name of a sweep, whatever version wrote it; each version of a record is read once."""
-    try:
-        found = (folder / RECORD).stat()
-    except OSError:
-        return SweepIdentity(folder.name, "", None)
-    return _read_identity(folder, found.st_mtime_ns, found.st_size)
+            sweeps.append((identify(folder), error))
+    return sweeps
 
 
 # ----
 
 
-@lru_cache(maxsize=4096)
-def _read_identity(folder: Path, _mtime_ns: int, _size: int) -> SweepIdentity:
-    try:
-        said = msgspec.json.decode((folder / RECORD).read_bytes())
-    except (OSError, msgspec.DecodeError):
-        said = None
-    name, state = (said.get("name"), said.get("state")) if isinstance(said, dict) else (None, None)
-    ended = state in SWEEP_ENDED if isinstance(state, str) else None
-    return SweepIdentity(folder.name, name if isinstance(name, str) else "", ended)
-
-
 def _with_summaries(data: bytes) -> bytes:
     """Convert an older record to the current format: reasons of its trials were sentences without a code."""
-    made: Any = msgspec.json.decode(data)
-    for trial in made.get("trials", ()) if isinstance(made, dict) else ():
+    record: Any = msgspec.json.decode(data)
+    for trial in record.get("trials", ()) if isinstance(record, dict) else ():
         if isinstance(trial, dict) and isinstance(trial.get("reason"), str):
             trial["reason"] = {"code": "", "values": {}, "text": trial["reason"]}
-    return msgspec.json.encode(made)
+    return msgspec.json.encode(record)

@@ -1,8 +1,10 @@
-"""Sweeps for all clients: create, list, stop, resume, delete. Reading a sweep restarts a missing driver."""
+"""Sweeps for all clients: create, list, stop, resume, delete, and adopt those whose driver died."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import socket
 import time
 from collections.abc import Callable
@@ -13,14 +15,16 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
-from dtrain_lab.errors import Conflict, NotFound, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.machine import processes
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.jobs.submission import Warned
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps import deletion
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.check import check_sweep
-from dtrain_lab.services.sweeps.creation import Warned, create
+from dtrain_lab.services.sweeps.creation import create
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
 from dtrain_lab.wire.profile import Environment
@@ -36,6 +40,9 @@ from dtrain_lab.wire.sweeps import (
 )
 
 OnSweep = Callable[[Sweep], None]
+log = logging.getLogger(__name__)
+ADOPT_EVERY_S = 2.0
+"""Interval at which a server looks for sweeps without a driver."""
 START_EVERY_S = 5.0
 """Seconds within which a driver has to take its lock, before another one is started."""
 HEARD_WITHIN_S = 30.0
@@ -81,20 +88,49 @@ class Sweeps:
             DtrainError: Nothing was started; the message says why.
         """
         folder = await create(self._jobs, request, file, warned)
-        return await self._read_view(folder)
+        return await self._driven_view(folder)
+
+    async def adopt(self) -> None:
+        """Start the drivers that running sweeps lack because they died; not those of other machines.
+
+        Raises:
+            DtrainError, OSError: A driver can't be started; the others are.
+        """
+        failed: Exception | None = None
+        for folder, record in await asyncio.to_thread(_unended):
+            try:
+                await asyncio.to_thread(self._drive, folder, record)
+            except Conflict:  # its driver runs elsewhere
+                continue
+            except (DtrainError, OSError) as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    async def keep_driven(self) -> None:
+        """Adopt sweeps again and again, as a server does until it ends."""
+        logged = ""
+        while True:
+            try:
+                await self.adopt()
+            except (DtrainError, OSError) as error:  # such as an environment that was removed
+                if str(error) != logged:
+                    logged = str(error)
+                    log.warning("a sweep that runs has no driver: %s", error)
+            await asyncio.sleep(ADOPT_EVERY_S)
 
     async def listing(self) -> list[Sweep]:
         """Return all sweeps, newest first; those that this version can't read are in `unreadable`."""
         found = await asyncio.to_thread(lambda: list(folders.readable()))
-        for folder, record in found:
-            await self._drive_quietly(folder, record)
         found.sort(key=lambda one: -one[1].created_at)
         return [shown(record, str(folder), time.time()) for folder, record in found]
 
     async def unreadable(self) -> list[UnreadableSweep]:
         """Return the sweeps that can't be read here, and why."""
         return [
-            UnreadableSweep(known.id, known.name, str(folders.base() / known.id), error.message, error.hint)
+            UnreadableSweep(
+                known.id, known.name, str(sweep_names.base() / known.id), error.message, error.hint
+            )
             for known, error in await asyncio.to_thread(folders.unreadable)
         ]
 
@@ -107,12 +143,16 @@ class Sweeps:
         """
         return await self._read_view(await self._find(name))
 
+    async def adopted(self, name: str) -> Sweep:
+        """Return a sweep as `sweep` does, and start its driver if that died."""
+        return await self._driven_view(await self._find(name))
+
     async def stop(self, name: str) -> Sweep:
         """End all trials that run; their checkpoints are kept. A sweep that has ended stays as it is."""
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
         if record.state in SWEEP_ENDED:
-            return shown(record, str(folder), time.time(), await self._importance(record))
+            return await self._view(folder, record)
         return await self._wish(folder, "stop")
 
     async def resume(self, name: str) -> Sweep:
@@ -148,7 +188,7 @@ class Sweeps:
         return replace(shown(record, str(folder), time.time()), may=())
 
     async def wait(self, name: str, on_sweep: OnSweep | None = None, every_s: float = 0.5) -> Sweep:
-        """Wait for a sweep's end.
+        """Wait for a sweep's end; a driver that dies meanwhile is replaced.
 
         Args:
             name: Name or id of the sweep.
@@ -157,7 +197,7 @@ class Sweeps:
         """
         folder = await self._find(name)
         while True:
-            made = await self._read_view(folder)
+            made = await self._driven_view(folder)
             if on_sweep is not None:
                 on_sweep(made)
             if made.state in SWEEP_ENDED:
@@ -170,7 +210,7 @@ class Sweeps:
         found = await asyncio.to_thread(lambda: list(folders.readable()))
         found.sort(key=lambda one: (one[1].id == name, one[1].created_at), reverse=True)
         for folder, record in found:
-            if folders.SweepIdentity(record.id, record.name, None).is_called(name):
+            if sweep_names.SweepIdentity(record.id, record.name, None).is_called(name):
                 return folder
         for known, error in await asyncio.to_thread(folders.unreadable):
             if known.is_called(name):
@@ -178,8 +218,16 @@ class Sweeps:
         raise NotFound(f'There is no sweep "{name}".', "List them: dtrain-lab sweep list", code="no_sweep")
 
     async def _read_view(self, folder: Path) -> Sweep:
+        return await self._view(folder, await asyncio.to_thread(folders.read, folder))
+
+    async def _driven_view(self, folder: Path) -> Sweep:
+        """Start the driver that a sweep lacks; a sweep of another machine is only read."""
         record = await asyncio.to_thread(folders.read, folder)
-        await self._drive_quietly(folder, record)
+        with contextlib.suppress(Conflict):
+            await asyncio.to_thread(self._drive, folder, record)
+        return await self._view(folder, record)
+
+    async def _view(self, folder: Path, record: SweepRecord) -> Sweep:
         return shown(record, str(folder), time.time(), await self._importance(record))
 
     async def _importance(self, record: SweepRecord) -> Importance:
@@ -198,20 +246,13 @@ class Sweeps:
         while True:
             record = await asyncio.to_thread(folders.read, folder)
             if record.heard >= asked.number:
-                return shown(record, str(folder), time.time(), await self._importance(record))
+                return await self._view(folder, record)
             if time.monotonic() > until:
                 raise Unreachable(
                     f"The driver of {record.name} does not answer.", f"See {folder / folders.LOG}."
                 )
             await asyncio.to_thread(self._drive, folder, record, wanted=True)
             await asyncio.sleep(POLL_S)
-
-    async def _drive_quietly(self, folder: Path, record: SweepRecord) -> None:
-        """Start the drivers that are missing; a sweep of another machine is only displayed."""
-        try:
-            await asyncio.to_thread(self._drive, folder, record)
-        except Conflict:
-            return
 
     def _drive(self, folder: Path, record: SweepRecord, *, wanted: bool = False) -> None:
         """Start a driver if the sweep needs one and has none.
@@ -238,6 +279,16 @@ class Sweeps:
             env=variables(Environment()),
             stdin=msgspec.json.encode(policy.of_server()),
         )
+
+
+def _unended() -> list[tuple[Path, SweepRecord]]:
+    """Return the sweeps that can be read and have not ended; records of ended ones are read once."""
+    found = []
+    for folder in sweep_names.all_of():
+        if sweep_names.identify(folder).ended is False:
+            with contextlib.suppress(DtrainError):  # it is in `unreadable`
+                found.append((folder, folders.read(folder)))
+    return found
 
 
 def _is_of_here(record: SweepRecord) -> bool:

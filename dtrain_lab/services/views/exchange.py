@@ -78,10 +78,10 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
             "Push its parts, such as plain values or tensors.",
         ) from error
     try:
-        what = "pushed", ", ".join(values)
-        away = _elsewhere(view, _apply(view, *what, variables.receive, packed))
+        labels = "pushed", ", ".join(values)
+        away = _elsewhere(view, _apply(view, *labels, variables.receive, packed))
         if away:
-            _carry(view, what, variables.receive, packed, transfer.numbers(packed), away)
+            _carry(view, labels, variables.receive, packed, transfer.numbers(packed), away)
     finally:
         transfer.release(packed.token)
     return packed.size
@@ -102,11 +102,11 @@ def pull(view: Any, name: str) -> list[Any]:
     _check_name(name)
     packed = _apply(view, "pulled", name, variables.give, name)
     data = [
-        None if transfer.is_here(one) else _on(view, [rank], "pulled", name, transfer.fetch, one.token)[0]
-        for rank, one in zip(_targets(view), packed, strict=True)
+        None if transfer.is_here(value) else _on(view, [rank], "pulled", name, transfer.fetch, value.token)[0]
+        for rank, value in zip(_targets(view), packed, strict=True)
     ]
     try:
-        return [transfer.unpack(one, numbers) for one, numbers in zip(packed, data, strict=True)]
+        return [transfer.unpack(value, numbers) for value, numbers in zip(packed, data, strict=True)]
     # unpickling may raise an exception of any type, for example if a class of the rank is missing here
     except Exception as error:
         raise BadRequest(
@@ -114,7 +114,7 @@ def pull(view: Any, name: str) -> list[Any]:
             "Import or define its class in this notebook, or pull its parts.",
         ) from error
     finally:
-        tokens = [one.token for one in packed if one.token]
+        tokens = [value.token for value in packed if value.token]
         if tokens:
             view.apply_sync(transfer.release_all, tokens)
 
@@ -133,12 +133,15 @@ def compare(view: Any, name: str) -> Diff:
 
     _check_name(name)
     ranks = list(view.targets)
-    found = dict(zip(ranks, _apply(view, "compared", name, fingerprint.leaves, name), strict=True))
-    if paths := differences.undecided(found):  # printing objects calls the user's code: only where it decides
-        seen = _apply(view, "compared", name, fingerprint.appearances, name, paths)
-        printed = dict(zip(ranks, seen, strict=True))
-        found = {rank: differences.with_appearance(leaves, printed[rank]) for rank, leaves in found.items()}
-    comparison = differences.compare(found)
+    leaves_of = dict(zip(ranks, _apply(view, "compared", name, fingerprint.leaves, name), strict=True))
+    # printing objects calls the user's code, so only those are printed on which the comparison depends
+    if paths := differences.undecided(leaves_of):
+        texts = _apply(view, "compared", name, fingerprint.appearances, name, paths)
+        printed = dict(zip(ranks, texts, strict=True))
+        leaves_of = {
+            rank: differences.with_appearance(leaves, printed[rank]) for rank, leaves in leaves_of.items()
+        }
+    comparison = differences.compare(leaves_of)
     first = comparison.first
     if first is None:
         return Diff(name, ranks, comparison, [])
@@ -164,13 +167,13 @@ def copy_variables(source: Any, targets: Any) -> tuple[list[str], dict[str, str]
     from dtrain_lab.rank.data import transfer, variables
 
     packed, names, left = _apply(source, "copied", "The variables", variables.give_all)[0]
-    what = "copied", "The variables"
-    _apply(targets, *what, variables.use_paths, *_apply(source, *what, variables.paths)[0])
+    labels = "copied", "The variables"
+    _apply(targets, *labels, variables.use_paths, *_apply(source, *labels, variables.paths)[0])
     try:
-        away = _elsewhere(targets, _apply(targets, *what, variables.receive_all, packed))
+        away = _elsewhere(targets, _apply(targets, *labels, variables.receive_all, packed))
         if away:
-            numbers = _apply(source, *what, transfer.fetch, packed.token)[0] if packed.token else b""
-            _carry(targets, what, variables.receive_all, packed, numbers, away)
+            numbers = _apply(source, *labels, transfer.fetch, packed.token)[0] if packed.token else b""
+            _carry(targets, labels, variables.receive_all, packed, numbers, away)
     finally:
         source.apply_sync(transfer.release_all, [packed.token])
     return names, left, packed.size
@@ -191,7 +194,7 @@ def _elsewhere(view: Any, hosts: Sequence[str]) -> dict[str, list[int]]:
 
 def _carry(
     view: Any,
-    what: tuple[str, str],
+    labels: tuple[str, str],
     receive: Callable[..., str],
     packed: Any,
     numbers: Any,
@@ -201,11 +204,11 @@ def _carry(
     from dtrain_lab.rank.data import transfer
 
     for ranks in away.values():
-        there = _on(view, ranks[:1], *what, transfer.carry, packed, numbers)[0]
+        there = _on(view, ranks[:1], *labels, transfer.carry, packed, numbers)[0]
         try:
-            _on(view, ranks, *what, receive, there)
+            _on(view, ranks, *labels, receive, there)
         finally:
-            _on(view, ranks[:1], *what, transfer.release, there.token)
+            _on(view, ranks[:1], *labels, transfer.release, there.token)
 
 
 def _on(view: Any, ranks: list[int], verb: str, name: str, function: Any, *args: Any) -> list[Any]:
@@ -213,8 +216,8 @@ def _on(view: Any, ranks: list[int], verb: str, name: str, function: Any, *args:
         return _apply(view, verb, name, function, *args)
 
 
-def _apart(one: Any, other: Any) -> float:
-    return float(abs(one - other).max()) if one.size else 0.0
+def _apart(expected: Any, other: Any) -> float:
+    return float(abs(expected - other).max()) if expected.size else 0.0
 
 
 def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[Any]:
@@ -222,10 +225,10 @@ def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[A
     import ipyparallel as ipp
 
     try:
-        found: list[Any] = view.apply_sync(function, *args)
+        results: list[Any] = view.apply_sync(function, *args)
     except (ipp.RemoteError, ipp.CompositeError) as error:
         raise _refused(verb, name, error, _targets(view)) from error
-    return found
+    return results
 
 
 def _refused(verb: str, name: str, error: Any, asked: Sequence[int]) -> BadRequest:
@@ -269,10 +272,10 @@ def copied_sentence(
         left: Variables that were not copied → reason.
         size: Size of the copied values in bytes.
     """
-    one = len(ranks) == 1
+    single = len(ranks) == 1
     count = "1 variable" if len(names) == 1 else f"{len(names)} variables"
     text = (
-        f"{rank_names.sentence_name(ranks)} {'has a new process' if one else 'have new processes'}, "
+        f"{rank_names.sentence_name(ranks)} {'has a new process' if single else 'have new processes'}, "
         f"with {count} of rank {source} ({size_text(size)})."
     )
     if left:

@@ -1,4 +1,4 @@
-"""The folder of a cluster on other machines, and how its head gets its settings and says where it listens."""
+"""The folder of a cluster on other machines; how its head gets its settings and reports where it listens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def prepared(cluster: ClusterRecord, backend: Backend) -> tuple[ClusterRec
 
     Returns:
         The cluster, and the files of its folder. Without a folder that its nodes share, the head gets its
-        settings on its standard input, and says on its output where it listens.
+        settings on its standard input, and prints where it listens.
 
     Raises:
         Unreachable, SignInNeeded: The host with the folder can't be asked.

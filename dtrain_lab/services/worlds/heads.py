@@ -8,20 +8,21 @@ import secrets
 import shutil
 import socket
 import time
-from contextlib import suppress
 
 import msgspec
 
-from dtrain_lab.errors import NotFound, StartFailed, Unreachable
+from dtrain_lab.backends.base import UNSURE, Backend
+from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.services import paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
+from dtrain_lab.services.connection.remote_cluster import cancel
 from dtrain_lab.services.policy import backends, options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import cluster_folder, endings
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
-from dtrain_lab.wire.processes.head_record import HeadRecord, Server, SubmittedWorld
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, Server, SubmittedWorld
 from dtrain_lab.wire.processes.settings import HeadSettings, SubmittedHead
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from dtrain_lab.wire.profile import Profile
@@ -35,6 +36,8 @@ POLL_S = 0.01
 async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, server: Server) -> HeadRecord:
     """Submit a head with its world to a back-end of other machines, where it may be queued for hours.
 
+    The record is written first. So whatever ends this process meanwhile, clients find the world by its id.
+
     Args:
         plan: Plan of the world.
         profile: Its profile.
@@ -44,6 +47,10 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
 
     Returns:
         The record by which clients find it, written here.
+
+    Raises:
+        DtrainError: It was refused, and its record removed; or it may have been accepted (`UNSURE`).
+        StartFailed: A client has stopped it meanwhile.
     """
     identity = secrets.token_hex(6)
     backend = backends.backend(profile.backend)
@@ -65,19 +72,41 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
         remote=remote,
     )
     made = ClusterRecord(identity, name, profile, plan, settings=settings)
-    handle = await backend.submit(*await cluster_folder.prepared(made, backend))
+    made, files = await cluster_folder.prepared(made, backend)
     record = HeadRecord(
         id=identity,
         name=name,
         host=socket.gethostname(),
-        directory=handle.directory,
+        directory=made.directory,
         created_at=time.time(),
         version=VERSION,
         server=server.pid,
         server_started=server.started,
-        remote=SubmittedWorld(profile, plan, handle, owner),
+        remote=SubmittedWorld(profile, plan, None, owner),
     )
     head_records.write(record)
+    try:
+        handle = await backend.submit(made, files)
+    except DtrainError as error:
+        if error.code != UNSURE:
+            head_records.forget(identity)
+        raise
+    return await _accepted(record, handle, backend)
+
+
+async def _accepted(record: HeadRecord, handle: Handle, backend: Backend) -> HeadRecord:
+    """Save that a world was accepted, unless another client has found it, or has stopped it, meanwhile."""
+    known = head_records.read(record.id)
+    if known is not None and known.remote is not None and known.remote.handle is not None:
+        return known
+    assert record.remote is not None
+    remote = msgspec.structs.replace(record.remote, handle=handle)
+    record = msgspec.structs.replace(record, directory=handle.directory, remote=remote)
+    head_records.write(record)
+    if known is None:
+        await backend.cancel(of_head(record))  # if that fails, the record is there again
+        head_records.forget(record.id)
+        raise StartFailed(f"{record.name} was stopped while it was submitted.", "", code="stopped")
     return record
 
 
@@ -165,8 +194,7 @@ async def end(connection: ClusterConnection, ending: Ending, heir: str = "") -> 
         if error.code != NO_ANSWER:
             raise
         if record.remote is not None:
-            with suppress(NotFound):  # the scheduler no longer knows it
-                await backends.backend(record.remote.profile.backend).cancel(of_head(record))
+            await cancel(backends.backend(record.remote.profile.backend), of_head(record))
         elif not await asyncio.to_thread(head_records.kill, record):
             raise
         return False

@@ -130,16 +130,16 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _reservations(folder: Path) -> Sequence[Reservation]:
     """Return reservations of this machine's living processes; those of ended ones are removed."""
-    found = []
+    reservations = []
     for path in folder.glob("*.name"):
         try:
-            one = msgspec.json.decode(path.read_bytes(), type=Reservation)
+            reservation = msgspec.json.decode(path.read_bytes(), type=Reservation)
         except (OSError, msgspec.DecodeError):  # released meanwhile, or another version's
             continue
-        if not processes.is_here(one.system):  # of another host that shares the home
+        if not processes.is_here(reservation.system):  # of another host that shares the home
             continue
-        if processes.same(one.pid, one.started) is not None:
-            found.append(one)
+        if processes.same(reservation.pid, reservation.started) is not None:
+            reservations.append(reservation)
         else:
             path.unlink(missing_ok=True)
-    return found
+    return reservations

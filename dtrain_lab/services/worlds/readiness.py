@@ -14,12 +14,12 @@ from dtrain_lab.wire.cluster import Cluster
 READY_WITHIN_S = 300.0
 
 
-async def ready(connection: Connection, told: Callable[[Cluster], None] | None = None) -> Cluster:
+async def ready(connection: Connection, on_change: Callable[[Cluster], None] | None = None) -> Cluster:
     """Wait until a world can run cells.
 
     Args:
         connection: Connection to its head.
-        told: Called with the cluster's state while it starts.
+        on_change: Called with the cluster's state while it starts.
 
     Raises:
         StartFailed: The world ended before it was ready; the message says why.
@@ -29,8 +29,8 @@ async def ready(connection: Connection, told: Callable[[Cluster], None] | None =
         cluster: Cluster = await connection.ask(clients.Info())
         if cluster.state == "pending":  # no timeout while the job is queued
             until = time.monotonic() + READY_WITHIN_S
-        if told is not None:
-            told(cluster)
+        if on_change is not None:
+            on_change(cluster)
         if cluster.state == "ready":
             return cluster
         if cluster.state in ("failed", "stopping", "stopped"):

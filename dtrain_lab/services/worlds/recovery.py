@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRankSet, BadRequest
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection, Connection
 from dtrain_lab.services.views import exchange
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
@@ -37,11 +37,11 @@ async def restart(connection: Connection, ranks: tuple[int, ...] | None, source:
     numbers = receivers(ranks, source, info.world.size)
     await connection.ask(clients.Restart(ranks), RESTART_WITHIN_S)
     await _copy(connection, [(source, numbers)])
-    found: Cluster = await connection.ask(clients.Info())
-    return found
+    cluster: Cluster = await connection.ask(clients.Info())
+    return cluster
 
 
-async def exclude(worlds: Worlds, connection: Connection, lost: tuple[int, ...]) -> Cluster:
+async def exclude(worlds: Worlds, connection: ClusterConnection, lost: tuple[int, ...]) -> Cluster:
     """Shrink a world to exclude lost ranks; the remaining ranks keep their variables.
 
     Args:
@@ -58,8 +58,8 @@ async def exclude(worlds: Worlds, connection: Connection, lost: tuple[int, ...])
     gone = tuple(r.rank for r in info.ranks if r.state == "lost" and (not lost or r.rank in lost))
     if not gone:
         raise BadRequest(f"{info.name} has lost no rank.", "Change its size instead.")
-    nodes = len(info.nodes)
-    plan = shrinking.without(gone, info.world.size, info.world.size // nodes if nodes > 1 else 1)
+    size = info.world.size
+    plan = shrinking.without(gone, size, shrinking.per_node(size, len(info.nodes)))
     if plan.moves:
         # a process group can't have gaps: restart the lost ranks first, then shrink the world
         await connection.ask(clients.Restart(gone), RESTART_WITHIN_S)

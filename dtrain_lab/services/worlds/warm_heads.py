@@ -42,7 +42,7 @@ class WarmHeads:
             python: Python executable of the next start.
             heir: Id of the new head, which takes over the fork server of a head that ends.
         """
-        profile, backend = limits.allowed(profiles.load(profile_name))
+        profile, backend = limits.allowed(await profiles.loaded(profile_name))
         python = environment.of_machine(profile.environment, python or environment.kernel_python(None))
         key = environment.key(python, profile.environment)
         if heir is None and key in self._coming:

@@ -8,12 +8,10 @@ import getpass
 import logging
 import os
 import socket
-from pathlib import Path
-
-import msgspec
+from collections.abc import Callable
 
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.errors import DtrainError, NotFound, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import paths
@@ -21,16 +19,18 @@ from dtrain_lab.services.connection import ClusterConnection, Connection, head_r
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import endings, naming, resize
-from dtrain_lab.services.worlds.heads import end, spawn, submit
+from dtrain_lab.services.worlds import endings, naming, readiness, resize, unused_names
+from dtrain_lab.services.worlds.heads import end, submit
+from dtrain_lab.services.worlds.launch import launched
+from dtrain_lab.services.worlds.open_connections import OpenConnections
+from dtrain_lab.services.worlds.undo import undone, whole_or_undone
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import LeaseKind
-from dtrain_lab.wire.plan import Plan, Request
+from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.head_record import HeadRecord, Server
 from dtrain_lab.wire.processes.settings import HEIR
-from dtrain_lab.wire.profile import Profile
 
 log = logging.getLogger("dtrain_lab.client")
 
@@ -60,7 +60,7 @@ class Worlds:
             kind, socket.gethostname(), pid, processes.started(pid), notebook, processes.system()
         )
         self._server = Server(server, processes.began_at(server)) if server is not None else Server()
-        self._open: dict[str, ClusterConnection] = {}
+        self._connections = OpenConnections()
         self.held: set[str] = set()
         """Ids of the worlds that this client has started or attached to."""
         self.warm_heads = WarmHeads(self._server, self._lease_warm_head)
@@ -72,6 +72,9 @@ class Worlds:
     ) -> ClusterConnection:
         """Start a world; returns as soon as its head has accepted the plan.
 
+        If the caller is interrupted meanwhile, the world is stopped: it would be left halfway, as a head
+        without ranks, or as a scheduler's job.
+
         Args:
             request: The request.
             directory: Working directory of the ranks; the current one by default.
@@ -80,7 +83,33 @@ class Worlds:
         Raises:
             DtrainError: The profile, the size, the name or the environment is unusable.
         """
-        allowed = limits.allowed(profiles.load(request.profile))
+        return await whole_or_undone(self._begin(request, directory, hold=hold), self.stop)
+
+    async def start(
+        self, request: Request, *, hold: bool = True, told: Callable[[Cluster], None] | None = None
+    ) -> tuple[ClusterConnection, Cluster]:
+        """Start a world, and wait until it can run cells; an interrupt stops it again.
+
+        Args:
+            request: The request.
+            hold: As for `begin`.
+            told: Called with the cluster's state while it starts.
+
+        Raises:
+            DtrainError: The profile, the size, the name or the environment is unusable.
+            StartFailed: The world ended before it was ready.
+        """
+        connection = await self.begin(request, hold=hold)
+        try:
+            return connection, await readiness.ready(connection, told)
+        except asyncio.CancelledError:
+            await undone(self.stop(connection))
+            raise
+
+    async def _begin(
+        self, request: Request, directory: str | None, *, hold: bool, again: bool = True
+    ) -> ClusterConnection:
+        allowed = limits.allowed(await profiles.loaded(request.profile))
         profile, backend = allowed
         check_cluster(profile)
         for host in backend.hosts(profile):
@@ -90,26 +119,31 @@ class Worlds:
             python = environment.of_machine(profile.environment, python)
             await environment.check(python, asked=profile.environment)
         facts = await backend.facts(profile)
-        plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
+        folder = await asyncio.to_thread(paths.folder_or_home, directory or os.getcwd())
+        plan = allowed.plan(facts, request, python=python, directory=folder)
         here = backend.traits.one_machine
         if here:
             await asyncio.to_thread(paths.check_writable)
         try:
             with contextlib.ExitStack() as reserved:
                 # in a thread: it waits for other starts, and for the disk
-                asked = naming.reserved(request.name, f"{profile.name}-{plan.size}")
-                name = await asyncio.to_thread(reserved.enter_context, asked)
+                reservation = naming.reserved(request.name, f"{profile.name}-{plan.size}")
+                name = await asyncio.to_thread(reserved.enter_context, reservation)
                 if here:
-                    connection = await self._start(plan, profile, request, name, detached=not hold)
+                    by, owner = self._server, getpass.getuser()
+                    order = clients.Launch(plan, request, name, owner, by.pid, not hold, by.started)
+                    connection = await launched(self, order, profile)
                 else:
                     submitted = await submit(plan, profile, request, name, server=self._server)
                     connection = await self.reach(submitted)
         except naming.Taken as taken:
             there = await self.info(taken.record) if taken.record is not None else None
+            if again and taken.record is not None and await unused_names.freed(self, taken.record, there):
+                return await self._begin(request, directory, hold=hold, again=False)
             size = there.world.size if there is not None else None
             raise taken.error(size, plan.size, terminal=self.lease.kind == "terminal") from None
         if hold:
-            await self._take_lease(connection)
+            await self.take_lease(connection, attach=self.lease.notebook is not None)
         elif here and self.lease.kind != "terminal":
             connection.close()
         return connection
@@ -126,11 +160,11 @@ class Worlds:
         Raises:
             NotFound: There is no such world.
         """
-        found = await asyncio.to_thread(self.running)  # the disk may be slow
-        for record in found:
+        records = await asyncio.to_thread(self.running)  # the disk may be slow
+        for record in records:
             if name in (record.name, record.id):
                 return await self.reach(record)
-        running = ", ".join(r.name for r in found)
+        running = ", ".join(r.name for r in records)
         raise NotFound(
             f'There is no cluster "{name}".',
             f"Running: {running}." if running else "No cluster is running. Start one: %distributed start",
@@ -138,26 +172,24 @@ class Worlds:
 
     async def reach(self, record: HeadRecord) -> ClusterConnection:
         """Return the connection to a head; one connection per head is shared."""
-        known = self._open.get(record.id)
-        if known is not None and not known.closed:
-            known.record = record
-            return known
-        connection = ClusterConnection(record)
-        await connection.open()
-        self._open[record.id] = connection
-        return connection
+        return await self._connections.reach(record)
 
     async def clusters(self) -> list[Cluster]:
         """Return all clusters, except those whose head ends meanwhile."""
         records_now = await asyncio.to_thread(self.running)
-        found = await asyncio.gather(*(self.info(record) for record in records_now))
-        return [cluster for cluster in found if cluster is not None]
+        infos = await asyncio.gather(*(self.info(record) for record in records_now))
+        return [cluster for cluster in infos if cluster is not None]
 
-    async def info(self, record: HeadRecord) -> Cluster | None:
-        """Return a cluster; None if its head has ended or does not answer."""
+    async def info(self, record: HeadRecord, within_s: float = 30.0) -> Cluster | None:
+        """Return a cluster; None if its head has ended or does not answer.
+
+        Args:
+            record: Record of its head.
+            within_s: Timeout of the answer in seconds.
+        """
         try:
             connection = await self.reach(record)
-            cluster: Cluster = await connection.ask(clients.Info())
+            cluster: Cluster = await connection.ask(clients.Info(), within_s)
         except Unreachable:
             return None
         except DtrainError as error:  # such as a wire mismatch: must not hide the others
@@ -183,7 +215,7 @@ class Worlds:
             self.held.add(connection.id)
         return cluster
 
-    async def resize(self, connection: Connection, ranks: int) -> Cluster:
+    async def resize(self, connection: ClusterConnection, ranks: int) -> Cluster:
         """Change a world's number of ranks, and wait until it can run cells again.
 
         Args:
@@ -195,7 +227,7 @@ class Worlds:
             Conflict: A cell is running, or the world can't be resized in place.
         """
         cluster: Cluster = await connection.ask(clients.Info())
-        allowed = limits.allowed(profiles.load(cluster.profile))
+        allowed = limits.allowed(await asyncio.to_thread(resize.profile_of, connection.record, cluster))
         request = resize.resized(cluster, ranks)
         facts = await allowed.backend.facts(allowed.profile)
         plan = allowed.plan(facts, request, python="", directory="")
@@ -230,55 +262,13 @@ class Worlds:
 
     async def release(self) -> None:
         """Release all leases; this client is done with its worlds."""
-        for connection in list(self._open.values()):
-            if not connection.closed:
-                try:
-                    await connection.ask(clients.Release(self.lease), within_s=2.0)
-                except Unreachable:
-                    continue
-                connection.close()
+        await self._connections.release(self.lease)
 
     def close(self) -> None:
         """Close all connections without releasing leases."""
-        for connection in self._open.values():
-            connection.close()
+        self._connections.close()
 
     # ----
 
     async def _lease_warm_head(self, record: HeadRecord) -> None:
         await self.take_lease(await self.reach(record), warm=True)
-
-    async def _take_lease(self, connection: ClusterConnection) -> None:
-        self._open[connection.id] = connection
-        await self.take_lease(connection, attach=self.lease.notebook is not None)
-
-    async def _start(
-        self, plan: Plan, profile: Profile, request: Request, name: str, *, detached: bool
-    ) -> ClusterConnection:
-        """Start a world on this machine, in a warm head if there is one."""
-        by, owner = self._server, getpass.getuser()
-        order = clients.Launch(plan, request, name, owner, by.pid, detached, by.started)
-        claimed = await self._claim(order, profile)
-        return claimed or await self._launch(await spawn(plan, profile, server=by), order)
-
-    async def _claim(self, order: clients.Launch, profile: Profile) -> ClusterConnection | None:
-        """Claim a warm head of the same environment; None if there is no such head left."""
-        key = environment.key(order.plan.python, profile.environment)
-        for record in await self.warm_heads.claimable(key):
-            try:
-                return await self._launch(record, order)
-            except (Conflict, Unreachable):
-                continue
-        return None
-
-    async def _launch(self, record: HeadRecord, order: clients.Launch) -> ClusterConnection:
-        connection = await self.reach(record)
-        await connection.ask(order)
-        connection.record = msgspec.structs.replace(
-            record, name=order.name, warm=False, server=order.server, server_started=order.server_started
-        )
-        return connection
-
-
-def _directory(path: str) -> str:
-    return path if Path(path).is_dir() else str(Path.home())

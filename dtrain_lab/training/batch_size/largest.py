@@ -145,7 +145,10 @@ class _Probe:
             raise failure
         broken = [(number, why) for number, (why, is_broken) in enumerate(all_of_them) if is_broken]
         if broken:
-            raise BadRequest(f"dt.largest_batch: the step failed on rank {broken[0][0]}: {broken[0][1]}")
+            raise BadRequest(
+                f"dt.largest_batch: the step failed on rank {broken[0][0]}: {broken[0][1]}",
+                "Run the step by itself first.",
+            )
         self.why = next((why for why, _ in all_of_them if why), "")
         return not self.why
 

@@ -113,15 +113,15 @@ def _living() -> tuple[list[Any], list[Any], list[Any]]:
     from torch.optim.lr_scheduler import LRScheduler
 
     # type(), not isinstance, which asks lazy objects for their class and so loads modules
-    found = [
+    objects = [
         (o, type(o))
         for o in gc.get_objects()
         if issubclass(type(o), (torch.optim.Optimizer, torch.nn.Module, LRScheduler))
     ]
     return (
-        [o for o, kind in found if issubclass(kind, torch.optim.Optimizer)],
-        [o for o, kind in found if issubclass(kind, torch.nn.Module)],
-        [o for o, kind in found if issubclass(kind, LRScheduler)],
+        [o for o, kind in objects if issubclass(kind, torch.optim.Optimizer)],
+        [o for o, kind in objects if issubclass(kind, torch.nn.Module)],
+        [o for o, kind in objects if issubclass(kind, LRScheduler)],
     )
 
 
@@ -152,9 +152,9 @@ def communication_off() -> Iterator[None]:
     try:
         yield
     finally:
-        for norm, own in norms:
+        for norm, replaced in norms:
             vars(norm).pop("forward")
-            if own is not None:
-                vars(norm)["forward"] = own
+            if replaced is not None:
+                vars(norm)["forward"] = replaced
         for model, backward, forward in before:
             model.require_backward_grad_sync, model.require_forward_param_sync = backward, forward

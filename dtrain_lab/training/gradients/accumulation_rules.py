@@ -83,8 +83,8 @@ def _before_step(optimizer: Any, *_: Any) -> None:
         model = group.model
         if group.averaged or group.resting or not isinstance(model, DistributedDataParallel):
             continue
-        known = {id(p) for each in groups if each.model is model for p in _parameters(each.optimizer)}
-        held = {id(p) for p in _parameters(optimizer) if p.requires_grad and p.grad is not None} - known
+        accumulated = {id(p) for each in groups if each.model is model for p in _parameters(each.optimizer)}
+        held = {id(p) for p in _parameters(optimizer) if p.requires_grad and p.grad is not None} - accumulated
         names = [name for name, p in model.module.named_parameters() if id(p) in held]
         if names:
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -119,7 +119,7 @@ def unfinished(done: int, every: int) -> str:
     """
     return (
         f"dt.optimize: the optimizer has not stepped with the last {done} of {every} batches of a group. "
-        "Call optimizer.flush() at the end of data that is not read from a DataLoader."
+        "Call optimizer.flush() after a loop that leaves its DataLoader early, or reads other data."
     )
 
 

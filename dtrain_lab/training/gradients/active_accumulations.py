@@ -44,13 +44,13 @@ def accumulate(model: Any, optimizer: Any, every: int) -> None:
         optimizer: the optimizer of its parameters.
         every: number of batches per step.
     """
-    known = of(optimizer)
-    if known is not None:
-        if known.done:
-            dropped = counted(known.done, "batch", "batches")
+    earlier = of(optimizer)
+    if earlier is not None:
+        if earlier.done:
+            dropped = counted(earlier.done, "batch", "batches")
             ranks.say(f"dt.optimize: the gradients of {dropped} of a group are dropped.")
-        known.remove()
-        _all.discard(known)
+        earlier.remove()
+        _all.discard(earlier)
     if every > 1:
         watch_epochs(living)
         watch_scalers(living)

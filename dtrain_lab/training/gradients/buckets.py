@@ -51,10 +51,10 @@ def rebuild(model: DistributedDataParallel, cap_mb: float | None) -> Distributed
         model: the DDP model, which is left as it is.
         cap_mb: size of a bucket in MiB; None for that of DDP.
     """
-    known = inspect.signature(DistributedDataParallel.__init__).parameters
-    options = {name: getattr(model, name) for name in SETTINGS if name in known and hasattr(model, name)}
+    accepted = inspect.signature(DistributedDataParallel.__init__).parameters
+    options = {name: getattr(model, name) for name in SETTINGS if name in accepted and hasattr(model, name)}
     # torch 2.13 warns of the old name, and gives the new one a meaning that differs only in the first sync
-    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in accepted else "broadcast_buffers"
     options[buffers] = getattr(model, buffers)
     return DistributedDataParallel(
         model.module,
@@ -141,14 +141,14 @@ class Tuning:
             return
         at = len(self._all) if self.done else self._index
         mine = (at, len(self._times), self._skip, self._steps, len(self._sizes), self.done)
-        told = ranks.gather(mine, self._model.process_group)
-        if all(each[-1] for each in told):
+        answers = ranks.gather(mine, self._model.process_group)
+        if all(each[-1] for each in answers):
             if store is not None:
                 store.set(self._name, "1")
             self._hook.remove()
-        elif len(set(told)) > 1 or len(self._times) >= self._steps:  # or all were about to change
+        elif len(set(answers)) > 1 or len(self._times) >= self._steps:  # or all were about to change
             self.done = False
-            if not (first := min(told)[0]):
+            if not (first := min(answers)[0]):
                 self._sizes, self._steps = self._all, MOST_STEPS
             self.curve = {size: self.curve[size] for size in self._sizes[:first]}
             self._begin(first)
@@ -192,13 +192,13 @@ class Tuning:
 
     def _use(self, size: float | None) -> None:
         """Give the model buckets of another size; called between two steps, outside any averaging."""
-        made = rebuild(self._model, size)
-        self._prepared(made)
-        self._model.reducer, self._model.logger = made.reducer, made.logger
+        rebuilt = rebuild(self._model, size)
+        self._prepared(rebuilt)
+        self._model.reducer, self._model.logger = rebuilt.reducer, rebuilt.logger
         unused.note(self._model)
         for name in SIZES:  # a reducer that is recreated after an interrupt keeps the size
-            if hasattr(made, name):
-                setattr(self._model, name, getattr(made, name))
+            if hasattr(rebuilt, name):
+                setattr(self._model, name, getattr(rebuilt, name))
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
 

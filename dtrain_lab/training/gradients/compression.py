@@ -89,11 +89,11 @@ class Compression:
 
         def compare(done: Any) -> torch.Tensor:
             result = done.value()
-            found: torch.Tensor = result[0] if isinstance(result, list) else result
-            self._squares.append(((found - exact).double().square().sum(), exact.double().square().sum()))
+            averaged: torch.Tensor = result[0] if isinstance(result, list) else result
+            self._squares.append(((averaged - exact).double().square().sum(), exact.double().square().sum()))
             if len(self._squares) == self._buckets:
                 self._warn()
-            return found
+            return averaged
 
         return future.then(compare)
 
@@ -171,6 +171,7 @@ def check(kind: str | None, module: Any) -> None:
             raise BadRequest(
                 f"dt.optimize: gradients of {name} are {_short(parameter.dtype)}; only real floating-point "
                 "gradients can be compressed.",
+                "Leave gradient_compression out for this model.",
                 code="bad_compression",
             )
         if kind in DTYPES and parameter.dtype.itemsize <= 2:
@@ -219,12 +220,12 @@ def compress(model: Any, kind: str) -> Compression:
     Raises:
         BadRequest: the model has a communication hook already.
     """
-    known = getattr(model, "gradient_compression", None)
-    if isinstance(known, Compression):
-        if known.kind == kind:
-            return known
+    earlier = getattr(model, "gradient_compression", None)
+    if isinstance(earlier, Compression):
+        if earlier.kind == kind:
+            return earlier
         raise BadRequest(
-            f"dt.optimize: the model's gradients are compressed by {known.kind} already, and DDP accepts "
+            f"dt.optimize: the model's gradients are compressed by {earlier.kind} already, and DDP accepts "
             "only one communication hook.",
             "Wrap the module again: dt.optimize(model.module, …).",
             code="hook_already_set",

@@ -29,13 +29,13 @@ class GradientSums:
             parameter: The parameter whose gradient it is.
             gradient: The gradient, in the shape of the parameter; it is not changed.
         """
-        gradient, known = gradient.detach(), self._with_current.get(parameter)
-        if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
+        gradient, total = gradient.detach(), self._with_current.get(parameter)
+        if total is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
             self._with_current[parameter] = self._copies.sum(
                 parameter, self._counted.get(parameter), gradient
             )
         else:
-            self._with_current[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
+            self._with_current[parameter] = total + gradient if total.is_sparse else total.add_(gradient)
 
     def count(self) -> None:
         """Count the current batch: its gradients belong to the group from now on."""

@@ -39,9 +39,9 @@ def watch_epochs(watchers: Callable[[], list[Any]]) -> None:
     _watchers[:] = [watchers]
 
 
-def _following(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _following(make_iterator: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def begin(loader: Any) -> Any:
-        iterator = made(loader)
+        iterator = make_iterator(loader)
         if torch.is_grad_enabled() and _watchers[0]():
             return _WatchedIterator(iterator, _length(loader))
         return iterator

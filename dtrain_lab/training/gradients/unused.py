@@ -58,8 +58,8 @@ def explain(untraced: Callable[[Any], Any] = lambda hook: hook) -> None:
         except RuntimeError as error:
             if not str(error).startswith(UNFINISHED):
                 raise
-            found = unfinished(self, _names(self, str(error)))
-        raise found
+            explained = unfinished(self, _names(self, str(error)))
+        raise explained
 
     run = torch.autograd.backward
 
@@ -141,7 +141,7 @@ def explained(error: BaseException) -> BaseException:
 
 
 def _names(model: Any, text: str) -> list[str]:
-    found = NUMBERS.search(text)
-    numbers = [int(number) for number in found[1].split()] if found else []
-    known = _order.get(model) or _averaged(model)
-    return [known[n] for n in numbers] if all(n < len(known) for n in numbers) else []
+    match = NUMBERS.search(text)
+    numbers = [int(number) for number in match[1].split()] if match else []
+    ordered = _order.get(model) or _averaged(model)
+    return [ordered[n] for n in numbers] if all(n < len(ordered) for n in numbers) else []

@@ -35,12 +35,12 @@ class InferenceArguments:
         return dataset.loader(self.dataset, batches, numbers, self.collate_fn, self.num_workers)
 
 
-def agreed(ranks: Ranks, asked: InferenceArguments, also: Callable[[], Any] = lambda: None) -> Batches:
+def agreed(ranks: Ranks, arguments: InferenceArguments, also: Callable[[], Any] = lambda: None) -> Batches:
     """Check the arguments on all ranks, and give them the buffers of rank 0; a collective.
 
     Args:
         ranks: this rank among the others.
-        asked: arguments of the call.
+        arguments: arguments of the call.
         also: an additional check.
 
     Returns:
@@ -52,34 +52,34 @@ def agreed(ranks: Ranks, asked: InferenceArguments, also: Callable[[], Any] = la
     """
 
     def check() -> tuple[int, int, str | None]:
-        models.check(ranks.call, asked.model)
-        if asked.collate_fn is not None and not callable(asked.collate_fn):
+        models.check(ranks.call, arguments.model)
+        if arguments.collate_fn is not None and not callable(arguments.collate_fn):
             raise BadRequest(
-                f"{ranks.call}: collate_fn is {asked.collate_fn!r}; it must be a function.",
+                f"{ranks.call}: collate_fn is {arguments.collate_fn!r}; it must be a function.",
                 "It builds a batch from a list of samples; leave it out to use torch's default.",
             )
-        samples = dataset.length(ranks.call, asked.dataset)
-        size = usual_batch_size(samples) if asked.batch_size is None else asked.batch_size
+        samples = dataset.length(ranks.call, arguments.dataset)
+        size = usual_batch_size(samples) if arguments.batch_size is None else arguments.batch_size
         _whole(ranks.call, "batch_size", size, 1)
-        _whole(ranks.call, "num_workers", asked.num_workers, 0)
+        _whole(ranks.call, "num_workers", arguments.num_workers, 0)
         also()
-        return samples, size, asked.output
+        return samples, size, arguments.output
 
-    told = ranks.everyone(check)
+    answers = ranks.everyone(check)
     whole = f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself."
     same_size = "Give every rank the same batch_size: with it the ranks divide the samples among themselves."
     one_file = "Give every rank the same output: rank 0 writes one file of all results."
     compared = (("The dataset's length", whole), ("batch_size", same_size), ("output", one_file))
-    for index, (what, hint) in enumerate(compared):
-        for rank, one in enumerate(told):
-            if one[index] != told[0][index]:
+    for index, (argument, hint) in enumerate(compared):
+        for rank, answer in enumerate(answers):
+            if answer[index] != answers[0][index]:
                 raise BadRequest(
-                    f"{what} is {told[0][index]} on rank 0 and {one[index]} on rank {rank}.",
+                    f"{argument} is {answers[0][index]} on rank 0 and {answer[index]} on rank {rank}.",
                     hint,
                     code="ranks_differ",
                 )
-    models.send_buffers(ranks, asked.model)
-    return Batches(*told[0][:2])
+    models.send_buffers(ranks, arguments.model)
+    return Batches(*answers[0][:2])
 
 
 def _whole(call: str, name: str, value: Any, least: int) -> None:

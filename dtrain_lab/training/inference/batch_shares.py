@@ -106,10 +106,10 @@ def missing(total: int, done: Iterable[range]) -> list[range]:
         done: ranges of samples.
     """
     left, at = [], 0
-    for one in sorted(done, key=lambda r: r.start):
-        if one.start > at:
-            left.append(range(at, one.start))
-        at = max(at, one.stop)
+    for span in sorted(done, key=lambda r: r.start):
+        if span.start > at:
+            left.append(range(at, span.start))
+        at = max(at, span.stop)
     if at < total:
         left.append(range(at, total))
     return left

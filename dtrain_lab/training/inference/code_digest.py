@@ -35,13 +35,13 @@ def digest(*called: Any) -> str:
     Args:
         called: functions, modules or other objects that can be called; None is skipped.
     """
-    found = _Digest()
+    code = _Digest()
     for value in called:
         if isinstance(value, nn.Module):
-            found.classes(value)
+            code.classes(value)
         elif value is not None:
-            found.value(value)
-    return found.hash.hexdigest()
+            code.value(value)
+    return code.hash.hexdigest()
 
 
 class _Digest:
@@ -63,7 +63,7 @@ class _Digest:
             self._object(value)
 
     def classes(self, module: nn.Module) -> None:
-        kinds = {kind for one in module.modules() for kind in type(one).__mro__ if not _of_torch(kind)}
+        kinds = {kind for part in module.modules() for kind in type(part).__mro__ if not _of_torch(kind)}
         for kind in sorted(kinds, key=lambda kind: (kind.__module__, kind.__qualname__)):
             self._add(kind.__qualname__)
             self._methods(kind)

@@ -47,7 +47,7 @@ def length(call: str, dataset: Any) -> int:
             code="no_length",
         ) from None
     if samples < 1:
-        raise BadRequest(f"The dataset ({kind}) is empty.", code="empty_dataset")
+        raise BadRequest(f"The dataset ({kind}) is empty.", "Pass one sample or more.", code="empty_dataset")
     return samples
 
 
@@ -124,9 +124,9 @@ class _Taken(IterableDataset):  # type: ignore[misc]
 _END = object()
 
 
-def _uneven(promised: int, found: str) -> BadRequest:
+def _uneven(promised: int, yielded: str) -> BadRequest:
     return BadRequest(
-        f"The dataset's length is {promised}, but iterating it yields {found} samples.",
+        f"The dataset's length is {promised}, but iterating it yields {yielded} samples.",
         "Let __len__ return the number of samples that __iter__ yields.",
         code="wrong_length",
     )

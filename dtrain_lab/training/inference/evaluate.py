@@ -54,22 +54,22 @@ def evaluate(
         PeerFailed: It failed on another rank, which raises what happened.
     """
     here = ranks("dt.evaluate")
-    asked = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers)
-    made: list[Metrics] = []
-    batches = agreed(here, asked, also=lambda: made.append(Metrics(metrics)))
+    arguments = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers)
+    made_metrics: list[Metrics] = []
+    batches = agreed(here, arguments, also=lambda: made_metrics.append(Metrics(metrics)))
     models.agree(here, model, whole=False)
-    return _Evaluation(here, asked, plan(batches, here.size), made[0]).run()
+    return _Evaluation(here, arguments, plan(batches, here.size), made_metrics[0]).run()
 
 
 class _Evaluation:
     """One call. Predictions and targets are gathered where a rank has no batch, or for functions."""
 
-    def __init__(self, here: Ranks, asked: InferenceArguments, todo: Plan, metrics: Metrics) -> None:
-        self._here, self._asked, self._plan, self._metrics = here, asked, todo, metrics
+    def __init__(self, here: Ranks, arguments: InferenceArguments, todo: Plan, metrics: Metrics) -> None:
+        self._here, self._asked, self._plan, self._metrics = here, arguments, todo, metrics
         self._few = here.size > 1 and len(todo.chunks) < here.size
         self._outputs: dict[int, Output] = {}
         self._pairs: dict[int, Any] = {}
-        device = models.device(asked.model) or torch.device("cpu")
+        device = models.device(arguments.model) or torch.device("cpu")
         self._device = here.carrier if device.type == "cpu" else device
 
     def run(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class _Evaluation:
         everything = gathered(self._here, self._plan, self._outputs) if self._metrics.functions else None
         if self._few:
             self._replay()
-        found = self._here.everyone(self._metrics.results)[self._here.number]
-        return {**found, **self._here.everyone(lambda: self._of_functions(everything))[self._here.number]}
+        results = self._here.everyone(self._metrics.results)[self._here.number]
+        return {**results, **self._here.everyone(lambda: self._of_functions(everything))[self._here.number]}
 
     def _take(self, number: int, predictions: Any, call: ModelCall) -> None:
         if not call.has_target:

@@ -60,8 +60,8 @@ class Splitter:
         inputs = {name: value for name, value in batch.items() if name != key}
         if self._any_name:
             return ModelCall((), inputs, *target)
-        known = {name: value for name, value in inputs.items() if name in self._names}
-        return ModelCall((), known, *target) if known else ModelCall((batch,), {}, *target)
+        accepted = {name: value for name, value in inputs.items() if name in self._names}
+        return ModelCall((), accepted, *target) if accepted else ModelCall((batch,), {}, *target)
 
 
 def placed(value: Any, device: torch.device | None) -> Any:
@@ -88,11 +88,11 @@ def _parameters(model: Callable[..., Any]) -> list[inspect.Parameter]:
     """Parameters of a model, or of the module inside a wrapper that passes all arguments on."""
     called = model.forward if isinstance(model, nn.Module) else model
     try:
-        found = list(inspect.signature(called).parameters.values())
+        parameters = list(inspect.signature(called).parameters.values())
     except (TypeError, ValueError):  # built in
         return []
-    if isinstance(model, nn.Module) and all(p.kind in _STARS for p in found):
+    if isinstance(model, nn.Module) and all(p.kind in _STARS for p in parameters):
         inner = list(model.children())
         if len(inner) == 1:
             return _parameters(inner[0])
-    return found
+    return parameters

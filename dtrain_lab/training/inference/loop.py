@@ -169,7 +169,7 @@ class _RoundReports:
 
     def failed(self) -> bool:
         """Whether a rank is known to have failed, so that further batches would be wasted."""
-        return any([self._show_progress(one, sums) for one, sums in self._begun if sums.there])
+        return any([self._show_progress(report, sums) for report, sums in self._begun if sums.there])
 
     def report(self, error: Exception | None, samples: int) -> bool:
         """Report a round of this rank, together with earlier unreported rounds.
@@ -181,8 +181,10 @@ class _RoundReports:
         self._since.samples += samples
         if self._since.rounds < self._each:
             return False
-        one = self._since
-        self._begun.append((one, self._ranks.sums_begun(int(error is not None), one.samples, one.elapsed_ms)))
+        since = self._since
+        self._begun.append(
+            (since, self._ranks.sums_begun(int(error is not None), since.samples, since.elapsed_ms))
+        )
         self._since = _Since()
         return len(self._begun) > self._ahead and self._read_rounds()
 
@@ -192,25 +194,25 @@ class _RoundReports:
             self._read_rounds()
 
     def _read_rounds(self) -> bool:
-        one, sums = self._begun.popleft()
-        failed = self._show_progress(one, sums)
+        since, sums = self._begun.popleft()
+        failed = self._show_progress(since, sums)
         if not self._in_step:  # all ranks read the same, after the same report
-            round_ms = sums.wait()[2] / self._ranks.size / one.rounds
+            round_ms = sums.wait()[2] / self._ranks.size / since.rounds
             self._each = max(1, min(int(REPORT_EVERY_S * 1000 / round_ms), 2 * self._each, self._most))
             self._ahead = AHEAD
         return failed
 
-    def _show_progress(self, one: _Since, sums: Sums) -> bool:
+    def _show_progress(self, since: _Since, sums: Sums) -> bool:
         """Show the progress of the other ranks, once; returns whether one has failed."""
         failures, samples, _ = sums.wait()
-        if not failures and not one.shown:
-            one.shown = True
-            self._bar.update(samples - one.samples)
+        if not failures and not since.shown:
+            since.shown = True
+            self._bar.update(samples - since.samples)
         return failures > 0
 
 
 class _Forward(Exception):
-    """Handle a failure of a model that all ranks call in step."""
+    """A model that all ranks call in step has failed: the others are inside it, and read no report."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -256,5 +258,6 @@ _NONE = object()
 
 def _wrong() -> BadRequest:
     return BadRequest(
-        "The dataset's loader yields a different number of batches than the dataset's length implies."
+        "The dataset's loader yields a different number of batches than the dataset's length implies.",
+        "Let its __len__ return the number of samples that it yields.",
     )

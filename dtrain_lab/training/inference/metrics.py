@@ -59,20 +59,20 @@ class Metrics:
     def disable_sync(self) -> None:
         """Compute from this rank's states only, from now on."""
         for metric in self._stateful.values():
-            for one in metric.modules():
-                if _is_stateful(one):
-                    one.distributed_available_fn = lambda: False
+            for part in metric.modules():
+                if _is_stateful(part):
+                    part.distributed_available_fn = lambda: False
 
     def results(self) -> dict[str, Any]:
         """Values of the metrics with a state; a collective, unless `disable_sync` was called."""
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for name, metric in self._stateful.items():
             value = metric.compute()
             if name == _collection_name(metric):
-                found.update({key: plain(part) for key, part in value.items()})
+                by_name.update({key: plain(part) for key, part in value.items()})
             else:
-                found[name] = plain(value)
-        return found
+                by_name[name] = plain(value)
+        return by_name
 
 
 def plain(value: Any) -> Any:
@@ -86,17 +86,19 @@ def plain(value: Any) -> Any:
 
 def _named(metrics: Any) -> list[tuple[str, Any]]:
     if isinstance(metrics, Mapping) and not _is_stateful(metrics):
-        found = [(str(name), metric) for name, metric in metrics.items()]
+        named = [(str(name), metric) for name, metric in metrics.items()]
     else:
         some = metrics if isinstance(metrics, list | tuple) else [metrics]
-        found = [(_name(metric), metric) for metric in some]
-    if not found:
-        raise BadRequest("dt.evaluate has no metric to compute.", code="no_metric")
-    names = [name for name, _ in found]
+        named = [(_name(metric), metric) for metric in some]
+    if not named:
+        raise BadRequest(
+            "dt.evaluate has no metric to compute.", "Pass a metric of torchmetrics.", code="no_metric"
+        )
+    names = [name for name, _ in named]
     for name in names:
         if names.count(name) > 1:
             raise BadRequest(f"Two metrics are called {name}.", "Name them: pass a dict.", code="two_metrics")
-    return found
+    return named
 
 
 def _name(metric: Any) -> str:

@@ -141,17 +141,17 @@ def _differ(rank: int, first: dict[str, tuple[bool, str]], other: dict[str, tupl
     names = [name for name in both if first.get(name) != other.get(name)]
     parameters = [name for name in names if not both[name][0]]
     named = parameters or names
-    told = f": {', '.join(named[:NAMED])}" if named else ""
-    told += f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    which = f": {', '.join(named[:NAMED])}" if named else ""
+    which += f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
     if named and not parameters:
         return BadRequest(
-            f"The model's buffers on rank {rank} differ from those on rank 0{told}.",
+            f"The model's buffers on rank {rank} differ from those on rank 0{which}.",
             "Each rank has updated its own, as BatchNorm does in train mode. Wrap the model in "
             "DistributedDataParallel, which broadcasts those of rank 0, or load the same on all ranks.",
             code="models_differ",
         )
     return BadRequest(
-        f"The model's parameters on rank {rank} differ from those on rank 0{told}.",
+        f"The model's parameters on rank {rank} differ from those on rank 0{which}.",
         "Load the same weights on all ranks, or wrap the model in DistributedDataParallel.",
         code="models_differ",
     )
@@ -188,5 +188,5 @@ def _modules(model: Model) -> list[nn.Module]:
 def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Parameters and buffers, except those whose shape is unknown before the first forward."""
     inner = beneath(model)
-    found = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}  # type: ignore[attr-defined]
-    return {name: tensor for name, tensor in found.items() if not nn.parameter.is_lazy(tensor)}
+    tensors = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}  # type: ignore[attr-defined]
+    return {name: tensor for name, tensor in tensors.items() if not nn.parameter.is_lazy(tensor)}

@@ -64,31 +64,31 @@ def predict(
     """
     here = ranks("dt.predict")
     name = None if output is None else str(output)
-    asked = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers, name)
-    return _results(here, asked) if name is None else _file(here, asked, name)
+    arguments = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers, name)
+    return _results(here, arguments) if name is None else _file(here, arguments, name)
 
 
-def _results(here: Ranks, asked: InferenceArguments) -> Any:
-    batches = agreed(here, asked)
-    models.agree(here, asked.model, whole=False)
+def _results(here: Ranks, arguments: InferenceArguments) -> Any:
+    batches = agreed(here, arguments)
+    models.agree(here, arguments.model, whole=False)
     todo = plan(batches, here.size)
     mine: dict[int, Output] = {}
 
-    def take(number: int, found: Any, _: ModelCall) -> None:
-        mine[number] = parts(found, len(batches.of(number)))
+    def take(number: int, output: Any, _: ModelCall) -> None:
+        mine[number] = parts(output, len(batches.of(number)))
 
-    _run(here, asked, todo, take)
+    _run(here, arguments, todo, take)
     return gathered(here, todo, mine)
 
 
-def _file(here: Ranks, asked: InferenceArguments, name: str) -> Path:
+def _file(here: Ranks, arguments: InferenceArguments, name: str) -> Path:
     path = Path(name).expanduser().absolute()
-    batches = agreed(here, asked, also=lambda: arrow_files.check(path))
-    mark = models.agree(here, asked.model, whole=True)
+    batches = agreed(here, arguments, also=lambda: arrow_files.check(path))
+    mark = models.agree(here, arguments.model, whole=True)
     here.everyone(lambda: arrow_files.make_folder(path) if here.number == 0 else None)
     folder = here.everyone(lambda: folder_of(path, name))[0]
     # rank 0's: what a function reads may differ between ranks, such as a device
-    code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]
+    code = here.everyone(lambda: digest(arguments.model, arguments.collate_fn) if here.number == 0 else "")[0]
     store = Parts(folder, State(batches.samples, batches.size, mark, code), batches)
     done = here.everyone(lambda: store.open() if here.number == 0 else [])[0]
     here.everyone(lambda: _check_shared(here, store))
@@ -104,23 +104,23 @@ def _file(here: Ranks, asked: InferenceArguments, name: str) -> Path:
         open_[:] = [store.writer(here.number)] if which else []
         return open_[0] if open_ else nullcontext()
 
-    def take(number: int, found: Any, _: ModelCall) -> None:
+    def take(number: int, output: Any, _: ModelCall) -> None:
         span = batches.of(number)
-        open_[0].add(span, parts(found, len(span)))
+        open_[0].add(span, parts(output, len(span)))
 
-    _run(here, asked, todo, take, chunk)
+    _run(here, arguments, todo, take, chunk)
     here.everyone(lambda: store.assemble(path) if here.number == 0 else None)
     return path
 
 
 def _run(
-    here: Ranks, asked: InferenceArguments, todo: Plan, take: Any, chunk: Any = lambda _: nullcontext()
+    here: Ranks, arguments: InferenceArguments, todo: Plan, take: Any, chunk: Any = lambda _: nullcontext()
 ) -> None:
-    model = asked.model
+    model = arguments.model
     with models.predicting(model) as forward:
         Loop(
-            here, todo, lambda numbers: asked.load(todo.batches, numbers), forward, Splitter(model, False),
-            models.device(model), models.in_step(model), take, chunk,
+            here, todo, lambda numbers: arguments.load(todo.batches, numbers), forward,
+            Splitter(model, False), models.device(model), models.in_step(model), take, chunk,
         ).run()  # fmt: skip
 
 

@@ -91,16 +91,16 @@ class Ranks:
             if error is not None:
                 raise error
             return [value]
-        told = self._gathered((value, None if error is None else f"{type(error).__name__}: {error}"))
+        answers = self._gathered((value, None if error is None else f"{type(error).__name__}: {error}"))
         if error is not None:
             raise error
-        for rank, (_, failure) in enumerate(told):
+        for rank, (_, failure) in enumerate(answers):
             if failure is not None:
                 raise PeerFailed(
                     f"{self.call} ended on this rank, too, as rank {rank} failed: {failure}",
                     details={"rank": rank},
                 )
-        return [value for value, _ in told]
+        return [value for value, _ in answers]
 
     def _gathered(self, value: Any) -> list[Any]:
         """The values of all ranks; unlike `all_gather_object`, in a single message if they are short."""
@@ -116,10 +116,10 @@ class Ranks:
 
     def _all_bytes(self, data: bytes, size: int) -> list[bytes]:
         """The bytes of all ranks, padded to the same size; a collective."""
-        own = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8).to(self.carrier)
-        found = [torch.empty_like(own) for _ in range(self.size)]
-        dist.all_gather(found, own)
-        return [tensor.cpu().numpy().tobytes() for tensor in found]
+        padded = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8).to(self.carrier)
+        gathered = [torch.empty_like(padded) for _ in range(self.size)]
+        dist.all_gather(gathered, padded)
+        return [tensor.cpu().numpy().tobytes() for tensor in gathered]
 
     def exchange(self, value: T) -> list[T]:
         """The values of all ranks, by rank; a collective. Where one can't be pickled, all ranks raise."""

@@ -21,7 +21,7 @@ class Stacks(Body, frozen=True, tag="stacks"):
 class ReadHistory(Body, frozen=True, tag="read_history"):
     """Ask for history points after a time (seconds since 1970), oldest first.
 
-    `idle`: also those between trainings, which tell memory and when the group was rebuilt.
+    `idle`: also those between trainings, which have memory, and when the group was rebuilt.
     """
 
     result: ClassVar[Any] = list[Point]

@@ -34,8 +34,8 @@ class Lease(Struct, frozen=True):
 class Launch(Body, frozen=True, tag="launch"):
     """Start a world in this head, which has no ranks yet.
 
-    `server`, `server_started`: the client's Jupyter server, as in `HeadRecord`. `detached`: no lease's end is
-    the world's.
+    `server`, `server_started`: the client's Jupyter server, as in `HeadRecord`. `detached`: the world does
+    not end with a lease.
     """
 
     result: ClassVar[Any] = Cluster
@@ -84,11 +84,13 @@ class Clock(Body, frozen=True, tag="clock"):
 class Watch(Body, frozen=True, tag="watch"):
     """Subscribe to `Changed`, at most one every `period_s` seconds; 0 unsubscribes.
 
-    The subscription expires unless it is renewed within 10 s.
+    The subscription expires unless it is renewed within 10 s. `end_only`: only states in which the world ends
+    are sent, which say why.
     """
 
     repeatable: ClassVar[bool] = True
     period_s: float
+    end_only: bool = False
 
 
 class Advise(Body, frozen=True, tag="advise"):

@@ -22,19 +22,19 @@ TIMES: dict[type, tuple[str, ...]] = {
 }
 
 
-def ahead(asked: float, said: float, heard: float) -> float:
+def ahead(before: float, answered: float, after: float) -> float:
     """Estimate how far another machine's clock is ahead of ours.
 
     Args:
-        asked: our time before the request, in seconds since 1970.
-        said: the other machine's time in its answer.
-        heard: our time after the answer.
+        before: our time before the request, in seconds since 1970.
+        answered: the other machine's time in its answer.
+        after: our time after the answer.
 
     Returns:
         Seconds; 0 if the offset is below `AGREE_S` or the round-trip time.
     """
-    off = said - (asked + heard) / 2
-    return off if abs(off) > max(AGREE_S, heard - asked) else 0.0
+    off = answered - (before + after) / 2
+    return off if abs(off) > max(AGREE_S, after - before) else 0.0
 
 
 def by_ours(value: Any, off: float) -> Any:
@@ -47,7 +47,7 @@ def by_ours(value: Any, off: float) -> Any:
     if not off:
         return value
     if isinstance(value, list | tuple):
-        return type(value)(by_ours(one, off) for one in value)
+        return type(value)(by_ours(part, off) for part in value)
     names = TIMES.get(type(value), ())
     changes: dict[str, Any] = {n: at - off for n in names if (at := getattr(value, n)) is not None}
     if isinstance(value, Cluster):

@@ -66,7 +66,7 @@ def mismatch(data: bytes, who: str, error: BaseException) -> WireMismatch:
 def asked(data: bytes) -> tuple[int | None, int | None]:
     """Return the id and version of a request that could not be decoded; None for what it lacks."""
     try:
-        found = _envelope(data)
+        envelope = _envelope(data)
     except BROKEN:
         return None, None
-    return found.id, found.version
+    return envelope.id, envelope.version

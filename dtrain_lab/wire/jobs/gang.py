@@ -93,8 +93,8 @@ def host_message(data: bytes) -> HostMessage:
     Raises:
         WireMismatch: it is not a message of this protocol.
     """
-    found: HostMessage = _host_message(data)
-    return found
+    message: HostMessage = _host_message(data)
+    return message
 
 
 def answer(data: bytes) -> Answer:
@@ -103,5 +103,5 @@ def answer(data: bytes) -> Answer:
     Raises:
         WireMismatch: it is not a message of this protocol.
     """
-    found: Answer = _answer(data)
-    return found
+    decoded: Answer = _answer(data)
+    return decoded

@@ -174,28 +174,6 @@ class JobError(Struct, frozen=True):
     signal: int | None = None
 
 
-class Log(Struct, frozen=True):
-    """A line that a rank wrote; `error`: to stderr."""
-
-    time: float
-    rank: int
-    text: str
-    error: bool = False
-
-
-class LogPiece(Struct, frozen=True):
-    """A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
-
-    `start`: it begins with the log's first line.
-    """
-
-    lines: tuple[Log, ...]
-    offset: str
-    end: bool = False
-    first_error: JobError | None = None
-    start: bool = False
-
-
 class Job(Struct, frozen=True):
     """A job with everything that a client shows of it."""
 
@@ -277,6 +255,8 @@ class JobRecord(Struct, frozen=True):
     """Whether its notebook saves checkpoints and never loads one, as far as the check can tell."""
     resumed_step: int | None = None
     """As in `Job`."""
+    waits_for: str = ""
+    """Name of the job that has to succeed first, with its id if a newer one has that name; else empty."""
 
     @property
     def interactive(self) -> bool:
@@ -295,5 +275,5 @@ class JobRecord(Struct, frozen=True):
 
     @property
     def warn_s(self) -> float:
-        """Seconds before its time is over at which it is told."""
+        """Seconds before its time limit at which the scheduler signals it."""
         return self.request.warn_s

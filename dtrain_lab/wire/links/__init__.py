@@ -21,6 +21,7 @@ from dtrain_lab.wire.links.groups import Abort, FormGroup, GroupFormed, GroupSpe
 from dtrain_lab.wire.links.job_attempts import AskEnd, Attempt, AttemptState, RanksLaunched
 from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
 from dtrain_lab.wire.links.output import (
+    WIDGET_VIEW,
     CellOutput,
     OutputConfirmed,
     OutputStalled,
@@ -46,6 +47,7 @@ from dtrain_lab.wire.links.stacks import ReadStacks, StacksRead
 
 __all__ = [
     "CONTROLLER",
+    "WIDGET_VIEW",
     "Abort",
     "AskEnd",
     "Attempt",

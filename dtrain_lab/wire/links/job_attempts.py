@@ -1,6 +1,6 @@
 """Ranks that a launcher made, and attempts of a job to run them.
 
-In messages, an attempt is called "restart", as in earlier versions: an agent may outlive its job's head.
+In messages, fields keep their earlier names ("restart", "stand"): an agent may outlive its job's head.
 """
 
 from __future__ import annotations
@@ -40,4 +40,4 @@ class Attempt(Message, frozen=True, tag="attempt"):
     """The state of an attempt: answers `AskEnd`, and is sent again when the attempt is over."""
 
     attempt: int = field(name="restart")
-    stand: AttemptState
+    state: AttemptState = field(name="stand")

@@ -10,6 +10,9 @@ from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import CellOutputKind
 from dtrain_lab.wire.links.base import Message
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+"""Type of a widget's view in the data of a display."""
+
 
 class OutputTail(Struct, frozen=True):
     """The end of a rank's output on one stream; the head may already have part of it.

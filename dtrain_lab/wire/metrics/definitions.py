@@ -72,8 +72,8 @@ CommOverheadError = Annotated[float | None, _declare("error of `comm_overhead`",
 AsleepS = Annotated[
     float | None,
     _declare(
-        "waiting for something else than data and ranks, such as a sleep, a file or a network, where that is "
-        "most of a step; the parts above include it",
+        "waiting for something other than data and ranks, such as a sleep, a file or a network, where that "
+        "is most of a step; the parts above include it",
         "s",
         "mean",
         "other waits",
@@ -142,10 +142,10 @@ class LoopMetrics(StepMetrics, frozen=True, kw_only=True):
 @functools.cache
 def declared(kind: type[Struct]) -> dict[str, tuple[str, MetricDefinition]]:
     """Return the declared metrics of a struct by name: meaning and declaration."""
-    found: dict[str, tuple[str, MetricDefinition]] = {}
+    definitions: dict[str, tuple[str, MetricDefinition]] = {}
     hints: dict[str, Any] = get_type_hints(kind, include_extras=True)
     for name in kind.__struct_fields__:
         for meta in getattr(hints[name], "__metadata__", ()):
             if isinstance(meta, Meta) and meta.extra and "metric" in meta.extra:
-                found[name] = (meta.description or "", meta.extra["metric"])
-    return found
+                definitions[name] = (meta.description or "", meta.extra["metric"])
+    return definitions

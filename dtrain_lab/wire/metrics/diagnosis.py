@@ -76,7 +76,7 @@ class Check(Struct, frozen=True):
 
     @property
     def vague(self) -> bool:
-        """Whether the share is too uncertain to be told: `text` has no number then."""
+        """Whether the share is too uncertain for a number: `text` has none then."""
         return vague(self.share, self.error)
 
 

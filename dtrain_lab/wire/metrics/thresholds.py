@@ -14,7 +14,7 @@ WORTH_A_CHANGE: Final = 0.2
 ROUGH_GAIN: Final = 0.5
 """Error, as a fraction of a gain, above which the gain is written as a range."""
 WIDE_GAIN: Final = 0.6
-"""Error, as a fraction of a gain, above which that range says too little: the gain is told in words."""
+"""Error, as a fraction of a gain, above which that range says too little: the gain is described in words."""
 LEAST_GAIN: Final = 0.03
 """Smallest gain in throughput that counts as a gain."""
 TIMES_GAIN: Final = 2.0

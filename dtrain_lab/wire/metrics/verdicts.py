@@ -13,6 +13,8 @@ from dtrain_lab.wire.stacks import Where
 
 ALARMS: frozenset[str] = frozenset({"stuck", "mismatch"})
 """Kinds of verdict on ranks that don't continue by themselves."""
+COMPUTING = "computing"
+"""Code of the verdict on ranks that compute while others wait: an alarm, although they aren't stuck."""
 TOO_BUSY = "too_busy"
 """Code of the verdict on a machine whose threads wait for cores: metrics are uncertain."""
 

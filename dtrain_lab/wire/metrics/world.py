@@ -7,18 +7,24 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.metrics.definitions import (
+    AsleepS,
     CommOverhead,
     CommOverheadError,
+    ComputeS,
+    DataS,
     GradientBytes,
     LinkShare,
     LoopMetrics,
     MemoryBytes,
     NetworkBytesPerS,
+    OptimizerS,
     SamplesPerS,
     SkewS,
     Step,
     StepS,
     TokensPerS,
+    TransferS,
+    WaitS,
 )
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.stacks import Where
@@ -38,7 +44,7 @@ class Epoch(Struct, frozen=True):
 
 
 class Last(Struct, frozen=True):
-    """The last metrics of a training loop that no longer runs: the metrics of its headline, without parts."""
+    """The last metrics of a training loop that no longer runs: its headline, and the parts of its step."""
 
     samples_per_s: SamplesPerS = None
     tokens_per_s: TokensPerS = None
@@ -52,6 +58,12 @@ class Last(Struct, frozen=True):
     global_batch: int | None = None
     accumulated: int = 1
     epoch: Epoch | None = None
+    data_s: DataS = None
+    compute_s: ComputeS = None
+    transfer_s: TransferS = None
+    wait_s: WaitS = None
+    optimizer_s: OptimizerS = None
+    asleep_s: AsleepS = None
 
 
 class Metrics(LoopMetrics, frozen=True):

@@ -27,11 +27,15 @@ class Handle(Struct, frozen=True):
 
 
 class SubmittedWorld(Struct, frozen=True):
-    """A world whose head runs, or will run, on another machine; clients keep its record, not the head."""
+    """A world whose head runs, or will run, on another machine; clients keep its record, not the head.
+
+    `handle`: None until the back-end has accepted the world. Whoever reads the record then finds the world by
+    its id, if the client that submitted it is gone.
+    """
 
     profile: Profile
     plan: Plan
-    handle: Handle
+    handle: Handle | None
     owner: str
     problem: tuple[str, str] | None = None
     """Why the world ended before it was ready: message and hint."""

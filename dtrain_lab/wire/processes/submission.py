@@ -49,7 +49,7 @@ class ClusterRecord(Struct, frozen=True):
 
     @property
     def warn_s(self) -> float:
-        """Seconds before its time is over at which it is told; its head then asks when that is."""
+        """Seconds before its time limit at which it is signalled; its head then asks for the limit."""
         return 60
 
 
@@ -60,6 +60,4 @@ def of_head(record: HeadRecord) -> ClusterRecord:
     """Return the cluster of a head on another machine."""
     remote = record.remote
     assert remote is not None
-    return ClusterRecord(
-        record.id, record.name, remote.profile, remote.plan, remote.handle.directory, remote.handle
-    )
+    return ClusterRecord(record.id, record.name, remote.profile, remote.plan, record.directory, remote.handle)

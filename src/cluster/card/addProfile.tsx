@@ -8,9 +8,9 @@ import { CommandIDs } from '../../commands';
 export function AddProfile(props: {
   commands: CommandRegistry;
   trans: TranslationBundle;
-}): JSX.Element {
+}): JSX.Element | null {
   const { commands, trans } = props;
-  return (
+  return !commands.hasCommand(CommandIDs.editProfile) ? null : (
     <p className="jp-DtrainUi-links">
       <button
         type="button"

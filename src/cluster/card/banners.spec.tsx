@@ -8,6 +8,7 @@ import { CommandIDs } from '../../commands';
 import { makeCluster } from '../../testing/clusters';
 import { ILiveState, ISelection, Stopped } from '../../tokens';
 import { Disconnected, OfNotebook } from './banners';
+import { menuOfCluster } from './clusterList';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -50,4 +51,27 @@ it('says of which cluster the notebook in front is, where the panel shows anothe
   expect(said('new.ipynb')).toBe('|new.ipynb uses no cluster. |Use two||');
   const past = makeCluster({ id: 'c', name: 'gone' });
   expect(said('new.ipynb', past)).toBe('');
+});
+
+it('offers no failed cluster to a notebook', () => {
+  const clusters = [
+    makeCluster({ id: 'a', name: 'one' }),
+    makeCluster({ id: 'b', name: 'two' }),
+    makeCluster({ id: 'c', name: 'dbg', state: 'failed', may: ['remove'] })
+  ];
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.attachNotebook, { execute: () => undefined });
+  const notebook = { path: 'dbg.ipynb', lacks: false };
+  const said = renderToStaticMarkup(
+    <OfNotebook
+      model={{ clusters } as unknown as ILiveState}
+      selection={{ notebook, cluster: clusters[2] } as unknown as ISelection}
+      commands={commands}
+      trans={trans}
+    />
+  );
+  expect(said).toBe('');
+  const offered = menuOfCluster(clusters[2]).map(item => item.command);
+  expect(offered).not.toContain(CommandIDs.attachNotebook);
+  expect(offered).toContain(CommandIDs.stopCluster);
 });

@@ -1,8 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Poll } from '@lumino/polling';
-import React, { useEffect, useReducer } from 'react';
+import React, { useEffect, useState } from 'react';
 
+import { ENDED } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISelection, Stopped } from '../../tokens';
 import { formatSpan } from '../../metrics/format';
@@ -16,17 +17,22 @@ export function Disconnected(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { model, trans } = props;
-  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
+    const look = (): void => setNow(Date.now());
     const poll = new Poll({
       name: 'dtrain-lab:disconnected',
-      factory: async () => redraw(),
+      factory: async () => look(),
       frequency: { interval: 1000, backoff: false },
       standby: 'when-hidden'
     });
-    return () => poll.dispose();
-  }, []);
-  const left = model.retryAt === null ? 0 : model.retryAt - Date.now();
+    model.changed.connect(look);
+    return () => {
+      poll.dispose();
+      model.changed.disconnect(look);
+    };
+  }, [model]);
+  const left = model.retryAt === null ? 0 : model.retryAt - now;
   return (
     <div className="jp-DtrainCluster-banner" data-kind="warning">
       <Glyph kind="off" label={trans.__('disconnected')} />
@@ -99,6 +105,9 @@ export function OfNotebook(props: {
     path && usedBy(model.clusters, startedAs ?? path, lastCluster ?? null);
   if (!path || lacks || !shown?.may.length || (own && own.id === shown.id)) {
     return null;
+  }
+  if (!own && ENDED.includes(shown.state)) {
+    return null; // it has failed: there is nothing to use
   }
   const notebook = path.split('/').pop();
   const { id, name } = shown;

@@ -2,11 +2,17 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { ENDED, ENDING } from '../../api/states';
+import { ENDED } from '../../api/states';
 import { CommandIDs } from '../../commands';
-import { notebookName } from '../../locations/kernelPath';
-import { Cluster, IAdviceState, IPoint, Profile, Verdict } from '../../tokens';
-import { AdviceCard } from './adviceCard';
+import {
+  Cluster,
+  IAdviceState,
+  IKernelRecords,
+  IPoint,
+  Profile,
+  Verdict
+} from '../../tokens';
+import { ShownAdvice } from '../advice/shownAdvice';
 import { Action } from '../../ui/actionButton';
 import { formatSpan, unbroken } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
@@ -36,6 +42,7 @@ export interface ICardProps {
   /** Verdict that was ignored in this browser; null for none. */
   ignored: Verdict | null;
   profiles: readonly Profile[];
+  records: Pick<IKernelRecords, 'notebookName'>;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -64,64 +71,6 @@ export function ClusterCard(
   );
 }
 
-/** Advice that was not dismissed. */
-export function ShownAdvice(
-  props: Omit<ICardProps, 'ignored' | 'profiles'> & {
-    adviceState: IAdviceState;
-  }
-): JSX.Element | null {
-  const { cluster, commands, adviceState, trans } = props;
-  const { metrics, id } = cluster;
-  const quiet = cluster.state === 'paused' || ENDING.includes(cluster.state);
-  if (alarmOf(metrics) !== null || quiet) {
-    return null; // an alarm or a pause comes first, and a cluster that has ended can't be measured
-  }
-  if (['diagnosing', 'trying'].includes(cluster.summary.code)) {
-    return null; // what is being measured may change it
-  }
-  if (!metrics.advice.length) {
-    const helps = metrics.diagnosis_helps || !metrics.measured;
-    // while a loop runs, its metrics are still changing
-    return metrics.no_advice && !metrics.current ? (
-      <p className="jp-DtrainUi-noAdvice">
-        {unbroken(metrics.no_advice)}{' '}
-        {helps && cluster.may.includes('stacks') && (
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={() => void commands.execute(CommandIDs.diagnose, { id })}
-          >
-            {metrics.measured
-              ? trans.__('Diagnose again')
-              : trans.__('Diagnose now')}
-          </button>
-        )}
-      </p>
-    ) : null;
-  }
-  return (
-    <AdviceCard
-      cluster={id}
-      advice={metrics.advice}
-      dismissed={name => adviceState.isDismissed(id, name)}
-      metrics={metrics}
-      onShow={advice =>
-        void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
-      }
-      onTry={advice =>
-        commands.execute(CommandIDs.tryAdvice, { id, advice: advice.id })
-      }
-      runs={cluster.running.length > 0}
-      kept={advice => adviceState.isKept(id, advice.diff)}
-      onKeep={advice =>
-        void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
-      }
-      onDismiss={(advice, away) => adviceState.dismiss(id, advice.id, away)}
-      trans={trans}
-    />
-  );
-}
-
 /** The sentence, its reason, and actions. */
 export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
   const { cluster, trans } = props;
@@ -142,7 +91,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
           (verdict.standings.length > 0 ? (
             <VerdictFacts
               verdict={verdict}
-              cluster={cluster}
+              world={cluster}
               commands={props.commands}
               trans={trans}
             />
@@ -215,6 +164,7 @@ function Why(props: ICardProps & { now: number }): JSX.Element | null {
       {reason.host && (
         <Action
           label={trans.__('Sign in…')}
+          hidden={!commands.hasCommand(CommandIDs.signIn)}
           primary
           onClick={() =>
             void commands.execute(CommandIDs.signIn, {
@@ -242,20 +192,24 @@ function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
 }
 
 function Under(props: ICardProps & { now: number }): JSX.Element | null {
-  const { cluster, trans } = props;
+  const { cluster, records, trans } = props;
+  const nameOf = (path: string): string => records.notebookName(path);
   const running = cluster.running[0];
   const parts: React.ReactNode[] = [];
   if (cluster.state === 'pending') {
     parts.push(expected(props));
   } else if (running) {
     const since = formatSpan(props.now / 1000 - running.started_at);
-    const name = running.notebook && notebookName(running.notebook);
+    const name = running.notebook && nameOf(running.notebook);
     parts.push(
       <>
         {name && `${name}, `}
         <CellLink place={running} {...props} />
       </>,
-      unbroken(trans.__('running for %1', since))
+      // time in the debugger would read as time for which it has run
+      cluster.state === 'paused'
+        ? null
+        : unbroken(trans.__('running for %1', since))
     );
   } else if (cluster.state === 'degraded' && cluster.lost.length) {
     const left = cluster.world.size - cluster.lost.length;
@@ -267,7 +221,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
       )
     );
   } else if (cluster.notebooks.length) {
-    parts.push(cluster.notebooks.map(notebookName).join(', '));
+    parts.push(cluster.notebooks.map(nameOf).join(', '));
   }
   if (cluster.ends_at !== null) {
     const left = cluster.ends_at - props.now / 1000;

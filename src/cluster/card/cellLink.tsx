@@ -7,6 +7,7 @@ import { CommandIDs } from '../../commands';
 import { cellName } from '../../locations/texts';
 import { CellKind } from '../../tokens';
 import { unbroken } from '../../metrics/format';
+import { CommandLink } from '../../ui/text/commandLink';
 
 /** A cell of a notebook, with an optional line. */
 export interface ICellLocation {
@@ -31,17 +32,13 @@ export function CellLink(props: {
     return <>{text}</>;
   }
   return (
-    <a
-      href="#"
-      className="jp-DtrainUi-place"
-      onClick={event => {
-        event.preventDefault();
-        void commands.execute(CommandIDs.showCell, {
-          ...place
-        } as ReadonlyJSONObject);
-      }}
+    <CommandLink
+      command={CommandIDs.showCell}
+      args={{ ...place } as ReadonlyJSONObject}
+      commands={commands}
+      className="jp-DtrainUi-inText jp-DtrainUi-place"
     >
       {text}
-    </a>
+    </CommandLink>
   );
 }

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
+import { ENDED } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { Cluster, ILiveState, ISelection, ISite } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
@@ -12,9 +13,9 @@ import { isHang } from '../../verdicts/verdict';
 
 /** Actions for a cluster; those that are impossible now are left out. */
 export function menuOfCluster(cluster: Cluster): IMenuItem[] {
-  const { may } = cluster;
+  const { may, state } = cluster;
   const wanted: [string, boolean][] = [
-    [CommandIDs.attachNotebook, may.length > 0],
+    [CommandIDs.attachNotebook, may.length > 0 && !ENDED.includes(state)],
     [CommandIDs.interruptRanks, may.includes('interrupt')],
     [CommandIDs.restartRanks, may.includes('restart')],
     [CommandIDs.leaveOutRanks, cluster.lost.length > 0],
@@ -60,7 +61,8 @@ export function StoppedClusters(props: IListProps): JSX.Element | null {
   const above = new Set(listedClusters(model, selection).map(c => c.id));
   // only those whose end the server has reported: of others, it is only known that they are gone
   const stopped = selection.ended.filter(
-    c => !above.has(c.id) && typeof c.summary.values.at === 'number'
+    c =>
+      !above.has(c.id) && (c.reason || typeof c.summary.values.at === 'number')
   );
   return stopped.length ? (
     <details className="jp-DtrainCluster-stopped">

@@ -39,7 +39,10 @@ export function Empty(props: {
       );
   const start = (args: object): Promise<unknown> =>
     commands.execute(CommandIDs.startCluster, args as never);
-  const others = profiles.filter(p => p.name !== DEFAULT_PROFILE);
+  const startable =
+    site.may_write && commands.hasCommand(CommandIDs.startCluster);
+  // those with an error can't be started: the list of profiles says what is wrong
+  const others = profiles.filter(p => p.name !== DEFAULT_PROFILE && !p.error);
   return (
     <div className="jp-DtrainCluster-empty">
       <p className="jp-DtrainCluster-headline" role="status">
@@ -52,7 +55,7 @@ export function Empty(props: {
         )}{' '}
         {machine}
       </p>
-      {site.may_write && site.local && (
+      {startable && site.local && (
         <Action
           label={trans._n(
             'Start %1 rank here',
@@ -71,14 +74,11 @@ export function Empty(props: {
             <li key={p.name}>
               <span>
                 <b>{p.name}</b>
-                <span className="jp-DtrainUi-under">
-                  {p.error ? p.error.message : (p.backend ?? '')}
-                </span>
+                <span className="jp-DtrainUi-under">{p.backend ?? ''}</span>
               </span>
-              {site.may_write && (
+              {startable && (
                 <Action
                   label={trans.__('Start…')}
-                  why={p.error && `${p.error.message} ${p.error.hint}`}
                   onClick={() => start({ profile: p.name, ask: true })}
                 />
               )}
@@ -95,6 +95,7 @@ export function Empty(props: {
           <pre>{SNIPPET}</pre>
           <Action
             label={trans.__('Insert')}
+            hidden={!commands.hasCommand(CommandIDs.insertSnippet)}
             onClick={() => void commands.execute(CommandIDs.insertSnippet)}
           />
         </div>
@@ -127,9 +128,9 @@ export function NoJobs(props: {
 function Quickstart(props: {
   commands: CommandRegistry;
   trans: TranslationBundle;
-}): JSX.Element {
+}): JSX.Element | null {
   const { commands, trans } = props;
-  return (
+  return !commands.hasCommand(CommandIDs.openQuickstart) ? null : (
     <p className="jp-DtrainUi-links">
       <button
         type="button"

@@ -4,6 +4,7 @@ import React from 'react';
 
 import { Cluster, Lost } from '../../tokens';
 import { formatClock, formatRanks } from '../../metrics/format';
+import { Filled } from '../../ui/text/filled';
 import { CellLink } from './cellLink';
 
 /** Maximum number of lost ranks that are listed separately; more are summarized. */
@@ -51,6 +52,7 @@ function LossFacts(props: {
 }): JSX.Element {
   const { loss, cluster, trans } = props;
   const rank = cluster.ranks[loss.rank];
+  const where = rank ? trans.__('%1, %2', rank.node, rank.device) : '';
   const { cell } = loss;
   return (
     <dl className="jp-DtrainUi-facts">
@@ -64,15 +66,20 @@ function LossFacts(props: {
       )}
       <dt>{trans.__('Where')}</dt>
       <dd>
-        {rank ? `${rank.node}, ${rank.device}` : ''}
-        {cell && (
-          <>
-            {trans.__(', in ')}
-            <CellLink
-              place={{ ...loss, cell, kind: loss.cell_kind }}
-              {...props}
-            />
-          </>
+        {cell ? (
+          <Filled
+            text={where ? trans.__('%1, in %2', '%1', '%2') : '%2'}
+            parts={[
+              where,
+              <CellLink
+                key="cell"
+                place={{ ...loss, cell, kind: loss.cell_kind }}
+                {...props}
+              />
+            ]}
+          />
+        ) : (
+          where
         )}
       </dd>
       <dt>{trans.__('Why')}</dt>

@@ -60,6 +60,90 @@ it('has a dash for both metrics of the last run, and no line break within them',
   expect(text).toContain('last: too unsteady to tell');
 });
 
+it('keeps the last curve, step and parts of a cluster that is idle, grey and without a claim about now', () => {
+  const parts = {
+    samples_per_s: 1286,
+    step_s: 0.2,
+    comm_overhead: 0.25,
+    comm_overhead_error: 0.02,
+    compute_s: 0.15,
+    transfer_s: 0.04,
+    wait_s: 0.01
+  };
+  const trained = { samples: 1286, overhead: 0.25, overheadError: 0.02 };
+  const idle = { samples: null, overhead: null, overheadError: null };
+  const history = [
+    trained,
+    trained,
+    ...Array<typeof idle>(500).fill(idle)
+  ] as unknown as IPoint[];
+  const drawn = (more: object): HTMLElement => {
+    const cluster = makeCluster();
+    const metrics = { ...cluster.metrics, ...more } as typeof cluster.metrics;
+    const page = document.createElement('div');
+    page.innerHTML = renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={history}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+    return page;
+  };
+  const page = drawn({ current: false, last: parts });
+  const curves = [...page.querySelectorAll('canvas')];
+  expect(curves.map(c => c.getAttribute('aria-label'))).toEqual([
+    'Throughput until the end of the last training',
+    'Communication until the end of the last training'
+  ]);
+  expect(curves.every(c => c.hasAttribute('data-past'))).toBe(true);
+  const step = page.querySelector('[data-past] [data-metric="step"]');
+  expect(step?.textContent).toBe('–');
+  expect(page.textContent).toContain('last:\u00a0200\u00a0ms, of which');
+  expect(page.textContent).toContain('forward, backward 75');
+  // as many rows as while it trains, so that nothing moves
+  const training = drawn({ current: true, ...parts });
+  const rows = '.jp-DtrainCluster-metric';
+  expect(page.querySelectorAll(rows)).toHaveLength(
+    training.querySelectorAll(rows).length
+  );
+  expect(training.querySelector('[data-past]')).toBeNull();
+  // a head of an earlier version has no parts of the last step
+  const earlier = { ...parts, compute_s: null };
+  expect(drawn({ current: false, last: earlier }).textContent).not.toContain(
+    'forward'
+  );
+});
+
+it('says what more ranks would change to those who open it only', () => {
+  const cluster = makeCluster();
+  const metrics = {
+    ...cluster.metrics,
+    current: true,
+    samples_per_s: 2003,
+    step_s: 0.05,
+    rank_batch: 32,
+    global_batch: 32 * cluster.world.size,
+    epoch: { number: 1, done: 3, total: 63, split: true }
+  } as unknown as typeof cluster.metrics;
+  const page = document.createElement('div');
+  page.innerHTML = renderToStaticMarkup(
+    <ClusterMetrics
+      cluster={{ ...cluster, metrics }}
+      history={[]}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  const forecast = page.querySelector('details')!;
+  expect(forecast.open).toBe(false);
+  expect(forecast.querySelector('summary')?.textContent).toBe(
+    `with ${2 * cluster.world.size} ranks`
+  );
+  expect(forecast.textContent).toContain('instead of 63');
+  forecast.remove();
+  expect(page.textContent).not.toContain('instead of');
+});
+
 it('draws no line of shares that are too unsteady to tell, as the chart of the Ranks view', () => {
   const lines = (overheadError: number): boolean => {
     const cluster = makeCluster();
@@ -75,7 +159,7 @@ it('draws no line of shares that are too unsteady to tell, as the chart of the R
         history={[point, point] as unknown as IPoint[]}
         trans={nullTranslator.load('dtrain_lab')}
       />
-    ).includes('Communication of the last minutes');
+    ).includes('Communication until the end of the last training');
   };
   expect(lines(0.02)).toBe(true);
   expect(lines(0.51)).toBe(false);

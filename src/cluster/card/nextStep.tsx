@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Cluster } from '../../tokens';
 import { Action } from '../../ui/actionButton';
+import { Filled } from '../../ui/text/filled';
 import { sourceFor } from '../dialogs/restart';
 
 interface INextProps {
@@ -17,22 +18,20 @@ interface INextProps {
 export function Next(props: INextProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const { lost, may } = cluster;
-  if (lost.length && may.includes('restart')) {
+  if (
+    lost.length &&
+    may.includes('restart') &&
+    commands.hasCommand(CommandIDs.restartRanks)
+  ) {
     const ranks = lost.map(l => l.rank);
     const source = sourceFor(cluster, ranks);
     return (
       <p className="jp-DtrainUi-under">
-        {source === null
-          ? trans._n(
-              'It comes back empty: run its set-up cells again.',
-              'They come back empty: run their set-up cells again.',
-              ranks.length
-            )
-          : trans._n(
-              'It comes back empty: run its set-up cells again, or',
-              'They come back empty: run their set-up cells again, or',
-              ranks.length
-            )}{' '}
+        {trans._n(
+          'It comes back empty: run its set-up cells again.',
+          'They come back empty: run their set-up cells again.',
+          ranks.length
+        )}{' '}
         {source !== null && (
           <button
             type="button"
@@ -46,8 +45,7 @@ export function Next(props: INextProps): JSX.Element | null {
               })
             }
           >
-            {/* otherwise its full stop could wrap to the next line */}
-            {trans.__('copy the variables of another rank.')}
+            {trans.__('Or copy the variables of another rank.')}
           </button>
         )}
       </p>
@@ -75,13 +73,15 @@ function FirstCell({ commands, trans }: INextProps): JSX.Element {
         {inserted ? (
           trans.__('Run the new cell with Shift+Enter')
         ) : (
-          <>
-            {trans.__('Run a cell that begins with')} <code>%%distributed</code>
-          </>
+          <Filled
+            text={trans.__('Run a cell that begins with %1', '%1')}
+            parts={[<code key="magic">%%distributed</code>]}
+          />
         )}
       </span>
       <Action
         label={inserted ? trans.__('Insert another') : trans.__('Insert')}
+        hidden={!commands.hasCommand(CommandIDs.insertSnippet)}
         onClick={() =>
           void commands
             .execute(CommandIDs.insertSnippet, { load: false })

@@ -50,7 +50,7 @@ export function PastCard(props: {
   const { cluster, history, lastFrameAt, trans } = props;
   const at = lastFrameAt ? formatClock(lastFrameAt, true) : '';
   const { code } = cluster.summary;
-  const known: Record<string, string> = {
+  const texts: Record<string, string> = {
     training: trans.__('Was training at %1.', at),
     training_begun: trans.__('Was training at %1.', at),
     ready: trans.__('Was ready at %1.', at)
@@ -60,7 +60,7 @@ export function PastCard(props: {
       <div className="jp-DtrainUi-sentence">
         <Glyph kind="idle" label={trans.__('not known')} />
         <p>
-          {known[code] ?? trans.__('At %1: %2', at, sentence(cluster, trans))}
+          {texts[code] ?? trans.__('At %1: %2', at, sentence(cluster, trans))}
         </p>
       </div>
       {code === 'training' && (

@@ -73,7 +73,11 @@ export function PendingFacts(props: IPendingProps): JSX.Element {
 export function Alternatives(props: IPendingProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const others = cluster.reason?.alternatives ?? [];
-  if (!others.length || cluster.state !== 'pending') {
+  if (
+    !others.length ||
+    cluster.state !== 'pending' ||
+    !commands.hasCommand(CommandIDs.startCluster)
+  ) {
     return null;
   }
   return (

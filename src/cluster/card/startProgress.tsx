@@ -13,6 +13,9 @@ import { Glyph } from '../../ui/icons/glyph';
 /** Maximum number of nodes that are named if ranks are missing. */
 const MOST_LATE = 4;
 
+/** Largest part of the bar that time fills: a late start is not a complete one. */
+const MOST_BY_TIME = 0.95;
+
 /** Whether its process has started; it counts as starting until all ranks are connected. */
 export function isThere(rank: Rank): boolean {
   return rank.state !== 'starting' || rank.pid !== null;
@@ -28,9 +31,6 @@ export function StartBar(props: {
   const { cluster, trans, now } = props;
   const usual = cluster.usual_start_s;
   const so = Math.max(0, now / 1000 - cluster.created_at);
-  const share = cluster.ranks.length
-    ? cluster.ranks.filter(isThere).length / cluster.ranks.length
-    : 0;
   return (
     <div className="jp-DtrainCluster-startBar">
       <p className="jp-DtrainUi-under">
@@ -44,9 +44,25 @@ export function StartBar(props: {
               )
             )}
       </p>
-      <Bar share={share} label={trans.__('Ranks that have started')} />
+      {usual === null ? (
+        <Bar
+          share={startedShare(cluster)}
+          label={trans.__('Ranks that have started')}
+        />
+      ) : (
+        // as the sentence says: until PyTorch is loaded, no rank has started
+        <Bar
+          share={Math.min(MOST_BY_TIME, so / usual)}
+          label={trans.__('Time of a usual start')}
+        />
+      )}
     </div>
   );
+}
+
+/** Share of its ranks whose processes have started. */
+function startedShare({ ranks }: Cluster): number {
+  return ranks.length ? ranks.filter(isThere).length / ranks.length : 0;
 }
 
 /** A usual time: "4 s", never "0 s". */
@@ -73,9 +89,9 @@ export function Progress(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { cluster, trans } = props;
-  const known = new Map(cluster.progress.map(p => [p.phase, p]));
+  const progress = new Map(cluster.progress.map(p => [p.phase, p]));
   const names: Record<string, string> = {
-    ...(known.has('queue') ? { queue: trans.__('Wait for nodes') } : {}),
+    ...(progress.has('queue') ? { queue: trans.__('Wait for nodes') } : {}),
     load: trans.__('Load PyTorch'),
     fork: trans.__('Start ranks'),
     connect: trans.__('Connect the ranks')
@@ -83,7 +99,7 @@ export function Progress(props: {
   return (
     <ol className="jp-DtrainCluster-phases" aria-label={trans.__('Progress')}>
       {Object.entries(names).map(([phase, name]) => {
-        const entry = known.get(phase);
+        const entry = progress.get(phase);
         const done = !!entry && entry.done >= entry.total;
         const kind = done ? 'good' : entry ? 'starting' : 'todo';
         const counts = entry && !done && entry.total > 1;

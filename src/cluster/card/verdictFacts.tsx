@@ -4,16 +4,19 @@ import React from 'react';
 
 import { LocationLink } from '../../locations/link';
 import { locationText } from '../../locations/texts';
-import { Cluster, HangPosition, Verdict } from '../../tokens';
+import { Cluster, HangPosition, Job, Verdict } from '../../tokens';
 import { formatSpan, unbroken } from '../../metrics/format';
 import { doingOf, idleText, ranksOfPosition } from '../model/hangPosition';
 
 /** Which ranks are stuck where, which wait in which collective, and since when. */
 export function VerdictFacts(props: {
   verdict: Verdict;
-  cluster: Cluster;
+  /** The cluster or the job of these ranks. */
+  world: Pick<Cluster | Job, 'ranks'>;
   commands: CommandRegistry;
   trans: TranslationBundle;
+  /** Path of the notebook in JupyterLab, whose cells are numbered by their position; undefined in a cluster. */
+  submitted?: string;
 }): JSX.Element {
   const { verdict, trans } = props;
   return (
@@ -28,29 +31,34 @@ export function VerdictFacts(props: {
             </dd>
           </React.Fragment>
         ))}
-        <dt>{trans.__('Since')}</dt>
-        <dd>{formatSpan(verdict.since_s ?? 0)}</dd>
+        {verdict.since_s !== null && (
+          <>
+            <dt>{trans.__('Since')}</dt>
+            <dd>{formatSpan(verdict.since_s)}</dd>
+          </>
+        )}
       </dl>
     </>
   );
 }
 
-/** "cell [7], line 10, in all_reduce no. 22,093, 25 MiB". */
+/** "cell [7], line 10, in all_reduce, collective no. 22,093 of this cell, 25 MiB". */
 function Position(props: {
   position: HangPosition;
   verdict: Verdict;
-  cluster: Cluster;
+  world: Pick<Cluster | Job, 'ranks'>;
   commands: CommandRegistry;
   trans: TranslationBundle;
+  submitted?: string;
 }): JSX.Element {
-  const { position, trans } = props;
+  const { position, submitted, trans } = props;
   const { where } = position;
   const known = locationText(where, trans) !== null;
   const doing = doingOf(position, trans);
   if (!known && !doing) {
     return (
       <>
-        {idleText(position, props.verdict, props.cluster, trans) ??
+        {idleText(position, props.verdict, props.world, trans) ??
           trans.__('not known yet')}
       </>
     );
@@ -58,14 +66,32 @@ function Position(props: {
   return (
     <>
       {where && known && (
-        <LocationLink
-          place={where}
-          commands={props.commands}
-          trans={props.trans}
-        />
+        <span className="jp-DtrainUi-withMark">
+          <LocationLink
+            place={
+              submitted && where.cell
+                ? { ...where, notebook: submitted }
+                : where
+            }
+            byPosition={submitted !== undefined}
+            commands={props.commands}
+            trans={props.trans}
+          />
+          {doing ? ',' : ''}
+        </span>
       )}
-      {known && doing ? ', ' : ''}
-      {doing}
+      {known && doing ? ' ' : ''}
+      {position.sequence === null ? (
+        doing
+      ) : (
+        <span
+          title={trans.__(
+            'Collectives are counted in each process group, from the beginning of the cell. Ranks that keep pace have the same number.'
+          )}
+        >
+          {doing}
+        </span>
+      )}
     </>
   );
 }

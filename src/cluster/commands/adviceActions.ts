@@ -1,27 +1,18 @@
-import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../../commands';
 import { Advice, Cluster, IAdviceState, IClusterActions } from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
 import { adviceOf } from '../../advice/order';
+import { Add } from './clusterCommand';
 import { showChange } from './showChange';
+import { tellBriefly } from '../../ui/text/toast';
 
-/** Arguments of a command. */
-export type Args = ReadonlyPartialJSONObject;
-
-/**
- * Adds a command for a cluster; `may` is the required permission, `when` whether there is anything to do, which is true
- * by default.
- */
-export type Add = (
-  id: string,
-  label: string,
-  may: string | null,
-  execute: (cluster: Cluster, args: Args) => Promise<void> | void,
-  when?: (cluster: Cluster) => boolean
-) => void;
+const ADVICE_ARGS = {
+  advice: {
+    type: 'string',
+    description: 'Id of the advice; if missing, the best one is used'
+  }
+};
 
 /** Commands for advice: show its change, or try it. */
 export function addAdviceCommands(
@@ -33,17 +24,17 @@ export function addAdviceCommands(
   const best = (cluster: Cluster): Advice | null =>
     adviceOf(cluster.metrics, id => state.isDismissed(cluster.id, id));
   const tellNone = (cluster: Cluster): void => {
-    Notification.info(
+    tellBriefly(
       trans.__('There is no advice for %1 now.', cluster.name),
-      { autoClose: TOAST_MS }
+      'info'
     );
   };
 
-  add(
-    CommandIDs.showChange,
-    trans.__('Show the Suggested Change'),
-    null,
-    async (cluster, args) => {
+  add(CommandIDs.showChange, {
+    label: trans.__('Show the Suggested Change'),
+    caption: trans.__('Show what advice would change in your code'),
+    args: ADVICE_ARGS,
+    execute: async (cluster, args) => {
       const advice = args.advice
         ? cluster.metrics.advice.find(each => each.id === args.advice)
         : best(cluster);
@@ -54,19 +45,23 @@ export function addAdviceCommands(
         tellNone(cluster);
       }
     }
-  );
-  add(
-    CommandIDs.tryAdvice,
-    trans.__('Try the Suggested Change'),
-    null,
-    async (cluster, args) => {
+  });
+  add(CommandIDs.tryAdvice, {
+    label: trans.__('Try the Suggested Change'),
+    caption: trans.__('Measure what advice would gain'),
+    may: 'stacks',
+    args: ADVICE_ARGS,
+    execute: async (cluster, args) => {
       // the head also knows advice whose card is gone
       const advice = args.advice ? String(args.advice) : best(cluster)?.id;
       if (advice) {
+        if (!args.advice) {
+          state.setTried(cluster.id, { advice, at: 0 }); // the best one is on top
+        }
         await actions.tryAdvice(cluster.id, advice);
       } else {
         tellNone(cluster);
       }
     }
-  );
+  });
 }

@@ -1,144 +1,80 @@
 import { Clipboard, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { CommandRegistry } from '@lumino/commands';
+import { closeIcon, copyIcon } from '@jupyterlab/ui-components';
 
-import { CommandIDs } from '../../commands';
-import {
-  Cluster,
-  IAdviceState,
-  IClusterActions,
-  ILiveState,
-  ISelection,
-  ISite
-} from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
+import { CommandIDs, showPanel } from '../../commands';
+import { Cluster, ILiveState } from '../../tokens';
 import { neediest } from '../../verdicts/sentence';
 import { isHang } from '../../verdicts/verdict';
-import { Add, addAdviceCommands, Args } from './adviceActions';
+import { addAdviceCommands } from './adviceActions';
+import {
+  Add,
+  adder,
+  Args,
+  IClusterCommandParts,
+  isReadOnly,
+  watchOnly
+} from './clusterCommand';
 import { othersText } from '../model/notebookCluster';
 import { confirmLoss, showDiagnosis } from '../dialogs/dialogs';
-import { reportErrors } from '../dialogs/reportErrors';
 import { reportText } from '../model/clusterReport';
 import { notifyWhenPossible } from './notifyWhenPossible';
-import { signInTo } from '../dialogs/signin';
 import { isStarting } from '../model/phases';
 import { addRankCommands } from './rankCommands';
 import { addStartCommand, tellCancelled } from './startCommand';
-
-const CLUSTER_ARGS = {
-  args: {
-    type: 'object',
-    properties: {
-      id: { type: 'string', description: 'Id of the cluster' },
-      ask: { type: 'boolean', description: 'Whether to ask the user first' },
-      size: { type: 'number', description: 'The new number of ranks' },
-      advice: {
-        type: 'string',
-        description: 'Id of the advice; if missing, the best one is used'
-      },
-      ranks: {
-        type: 'array',
-        items: { type: 'number' },
-        description: 'Numbers of the ranks; if missing, all ranks'
-      },
-      source: {
-        type: 'number',
-        description: 'Number of the rank whose variables the new processes get'
-      }
-    }
-  }
-} as const;
-
-/** What the commands for clusters use. */
-export interface IClusterCommandParts {
-  commands: CommandRegistry;
-  model: ILiveState;
-  site: ISite;
-  selection: ISelection;
-  adviceState: IAdviceState;
-  actions: IClusterActions;
-  trans: TranslationBundle;
-}
+import { tellBriefly } from '../../ui/text/toast';
 
 /** Commands for clusters. */
 export function addClusterCommands(parts: IClusterCommandParts): void {
   const { commands, model, site, selection, adviceState, actions, trans } =
     parts;
-  const target = targetOf(parts);
-  const added: string[] = [CommandIDs.ignoreVerdict, CommandIDs.showIgnored];
-  const addOne = adder(parts, target);
-  const add: Add = (id, ...command) => {
-    addOne(id, ...command);
+  const added: string[] = [CommandIDs.startCluster];
+  const addOne = adder(parts);
+  const add: Add = (id, command) => {
+    addOne(id, command);
     added.push(id);
   };
-  addStartCommand(commands, site, selection, actions, trans);
-  add(CommandIDs.stopCluster, trans.__('Stop…'), null, (cluster, args) =>
-    stop(cluster, args, parts)
-  );
+  addStartCommand(commands, { model, site, selection, actions, trans });
+  add(CommandIDs.stopCluster, {
+    label: trans.__('Stop…'),
+    labelOf: cluster => trans.__('Stop %1…', cluster.name),
+    labelAlone: trans.__('Stop a Cluster…'),
+    caption: trans.__('End the ranks of a cluster; their variables are lost'),
+    icon: closeIcon,
+    // one that has stopped is only removed from this page's list
+    obstacle: cluster =>
+      cluster.state !== 'stopped' && isReadOnly(site) ? watchOnly(trans) : null,
+    args: {
+      ask: {
+        type: 'boolean',
+        description: 'Whether to ask the user first; true if missing'
+      }
+    },
+    execute: (cluster, args) => stop(cluster, args, parts)
+  });
   addRankCommands(add, actions, trans);
   addAdviceCommands(add, adviceState, actions, trans);
-  add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
-    const found = await actions.diagnose(cluster.id);
-    await showDiagnosis(cluster.name, found, trans);
+  add(CommandIDs.diagnose, {
+    label: trans.__('Diagnose'),
+    caption: trans.__("Measure what takes a step's time"),
+    may: 'stacks',
+    execute: async cluster => {
+      adviceState.setTried(cluster.id, null);
+      const found = await actions.diagnose(cluster.id);
+      await showDiagnosis(cluster.name, found, trans);
+    }
   });
   addReportCommand(add, trans);
-  addIgnoreCommands(commands, model, target, trans);
-  addSignInCommand(commands, trans);
+  addIgnoreCommands(add, model, trans);
   addProblemCommand(parts);
-  notifyWhenPossible(commands, model, selection, added);
-}
-
-/** Finds the cluster that a command is for: the one with its `id`, else the current one. */
-type Target = (args: Args) => Cluster | null;
-
-function targetOf({ model, selection }: IClusterCommandParts): Target {
-  return args =>
-    [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
-    (args.id === undefined ? selection.current : null);
-}
-
-/** The function that adds a command for a cluster. */
-function adder(
-  { commands, model, trans }: IClusterCommandParts,
-  target: Target
-): Add {
-  return (id, label, may, execute, when = () => true) => {
-    commands.addCommand(id, {
-      label: args => {
-        // where it is one of several, a menu without a cluster of its own says which
-        const of = args.id === undefined ? target(args) : null;
-        if (of && id === CommandIDs.stopCluster) {
-          return trans.__('Stop %1…', of.name);
-        }
-        return of && model.clusters.length > 1
-          ? trans.__('%1 (%2)', label, of.name)
-          : label;
-      },
-      isEnabled: args => {
-        const cluster = target(args);
-        return (
-          !!cluster &&
-          (may === null || cluster.may.includes(may)) &&
-          when(cluster)
-        );
-      },
-      execute: async args => {
-        const cluster = target(args);
-        if (cluster) {
-          const act = (): Promise<void> | void => execute(cluster, args);
-          await reportErrors(trans, act, cluster.name);
-        }
-      },
-      describedBy: CLUSTER_ARGS
-    });
-  };
+  notifyWhenPossible(commands, model, selection, site, added);
 }
 
 /** Stop a cluster; if it is running, the user is asked first. */
 async function stop(
   cluster: Cluster,
   args: Args,
-  { selection, actions, trans }: IClusterCommandParts
+  { selection, actions, records, trans }: IClusterCommandParts
 ): Promise<void> {
   if (cluster.state === 'stopped') {
     selection.forget(cluster.id);
@@ -164,7 +100,7 @@ async function stop(
               cluster.running.length
             )
           : '',
-        othersText(cluster, selection.notebook, trans)
+        othersText(cluster, selection.notebook, records, trans)
       ]
         .filter(Boolean)
         .join(' '),
@@ -175,6 +111,9 @@ async function stop(
     // the selected cluster shows that it has stopped, and how long it ran
     selection.select(cluster.id);
     await actions.stop(cluster.id);
+    if (cluster.state === 'failed') {
+      selection.forget(cluster.id); // it was removed: its end is known
+    }
   }
   if (starts) {
     tellCancelled(cluster.name, trans);
@@ -184,38 +123,18 @@ async function stop(
 /** The command that copies a cluster's report. */
 function addReportCommand(add: Add, trans: TranslationBundle): void {
   let copied = '';
-  add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
-    Clipboard.copyToSystem(reportText(cluster, trans));
-    // one notification at a time; without an id, all would be dismissed
-    if (copied) {
-      Notification.dismiss(copied);
-    }
-    copied = Notification.success(trans.__('The report is on the clipboard.'), {
-      autoClose: TOAST_MS
-    });
-  });
-}
-
-/** The command that answers a host's prompt. */
-function addSignInCommand(
-  commands: CommandRegistry,
-  trans: TranslationBundle
-): void {
-  commands.addCommand(CommandIDs.signIn, {
-    label: trans.__('Sign In…'),
-    caption: trans.__("Answer a host's prompt"),
-    isEnabled: args => !!args.host,
-    execute: args =>
-      reportErrors(trans, async () => {
-        await signInTo(String(args.host), trans);
-      }),
-    describedBy: {
-      args: {
-        type: 'object',
-        properties: {
-          host: { type: 'string', description: 'Name of the host' }
-        }
+  add(CommandIDs.copyReport, {
+    label: trans.__('Copy Report'),
+    caption: trans.__('Copy the state of a cluster as text'),
+    icon: copyIcon,
+    execute: cluster => {
+      Clipboard.copyToSystem(reportText(cluster, trans));
+      // one notification at a time; without an id, all would be dismissed
+      if (copied) {
+        Notification.dismiss(copied);
       }
+      const text = trans.__('The report is on the clipboard.');
+      copied = tellBriefly(text);
     }
   });
 }
@@ -234,11 +153,9 @@ function addProblemCommand({
       const cluster = neediest(model.clusters);
       if (cluster) {
         selection.select(cluster.id);
-        await commands.execute(CommandIDs.showPanel);
+        await showPanel(commands);
       } else {
-        Notification.info(trans.__('No cluster has a problem.'), {
-          autoClose: TOAST_MS
-        });
+        tellBriefly(trans.__('No cluster has a problem.'), 'info');
       }
     },
     describedBy: { args: { type: 'object', properties: {} } }
@@ -247,37 +164,28 @@ function addProblemCommand({
 
 /** Commands to ignore a verdict, and to show it again. */
 function addIgnoreCommands(
-  commands: CommandRegistry,
+  add: Add,
   model: ILiveState,
-  target: Target,
   trans: TranslationBundle
 ): void {
-  commands.addCommand(CommandIDs.ignoreVerdict, {
+  add(CommandIDs.ignoreVerdict, {
     label: trans.__('Ignore the Verdict'),
     caption: trans.__(
       'Hide the verdict in this browser until it changes or ends'
     ),
-    isEnabled: args => !!target(args)?.metrics.verdicts.some(isHang),
-    execute: args => {
-      const cluster = target(args);
-      if (cluster) {
-        model.ignore(cluster.id);
-      }
-    },
-    describedBy: CLUSTER_ARGS
+    obstacle: cluster =>
+      cluster.metrics.verdicts.some(isHang)
+        ? null
+        : trans.__('No verdict on %1 can be ignored.', cluster.name),
+    execute: cluster => model.ignore(cluster.id)
   });
-  commands.addCommand(CommandIDs.showIgnored, {
+  add(CommandIDs.showIgnored, {
     label: trans.__('Show the Ignored Verdict'),
-    isEnabled: args => {
-      const cluster = target(args);
-      return !!cluster && model.ignored(cluster.id) !== null;
-    },
-    execute: args => {
-      const cluster = target(args);
-      if (cluster) {
-        model.showIgnored(cluster.id);
-      }
-    },
-    describedBy: CLUSTER_ARGS
+    caption: trans.__('Show a verdict that was ignored in this browser'),
+    obstacle: cluster =>
+      model.ignored(cluster.id)
+        ? null
+        : trans.__('No verdict on %1 is ignored.', cluster.name),
+    execute: cluster => model.showIgnored(cluster.id)
   });
 }

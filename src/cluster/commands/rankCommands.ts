@@ -1,12 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
+import { refreshIcon, stopIcon } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../../commands';
 import { Cluster, IClusterActions } from '../../tokens';
 import { askSize, confirmLoss } from '../dialogs/dialogs';
 import { askRestart } from '../dialogs/restart';
 import { showLastOutput } from '../model/lastOutput';
-import { goOnText, shrinkPlan, shrinkText } from '../model/shrink';
-import { Add, Args } from './adviceActions';
+import { goOnText, shrinkText } from '../model/shrink';
+import { Add, Args } from './clusterCommand';
 
 /** Commands for ranks of a cluster: interrupt, restart, leave out, and change their number. */
 export function addRankCommands(
@@ -14,41 +15,76 @@ export function addRankCommands(
   actions: IClusterActions,
   trans: TranslationBundle
 ): void {
-  add(
-    CommandIDs.interruptRanks,
-    trans.__('Interrupt, Keep Variables'),
-    'interrupt',
-    cluster => actions.interrupt(cluster.id)
-  );
-  add(
-    CommandIDs.restartRanks,
-    trans.__('Restart Ranks…'),
-    'restart',
-    (cluster, args) => restart(cluster, args, actions, trans)
-  );
-  add(
-    CommandIDs.leaveOutRanks,
-    trans.__('Go On without Lost Ranks…'),
-    'restart',
-    cluster => goOnWithoutLost(cluster, actions, trans),
-    cluster => shrinkPlan(cluster) !== null
-  );
-  add(
-    CommandIDs.showLastOutput,
-    trans.__('Last Output of Lost Ranks'),
-    null,
-    async cluster => {
+  add(CommandIDs.interruptRanks, {
+    label: trans.__('Interrupt, Keep Variables'),
+    caption: trans.__('End the cells that run; ranks keep their variables'),
+    icon: stopIcon,
+    may: 'interrupt',
+    execute: cluster => actions.interrupt(cluster.id)
+  });
+  add(CommandIDs.restartRanks, {
+    label: trans.__('Restart Ranks…'),
+    caption: trans.__('Start new processes for ranks'),
+    icon: refreshIcon,
+    may: 'restart',
+    args: {
+      ranks: {
+        type: 'array',
+        items: { type: 'number' },
+        description: 'Numbers of the ranks; if missing, all ranks'
+      },
+      source: {
+        type: 'number',
+        description: 'Number of the rank whose variables the new processes get'
+      },
+      ask: {
+        type: 'boolean',
+        description:
+          'Whether to ask the user first; if missing, only where a rank to restart is alive'
+      }
+    },
+    execute: (cluster, args) => restart(cluster, args, actions, trans)
+  });
+  add(CommandIDs.leaveOutRanks, {
+    label: trans.__('Go On without Lost Ranks…'),
+    caption: trans.__('Continue with the ranks that are alive'),
+    may: 'restart',
+    obstacle: cluster =>
+      cluster.without_lost
+        ? null
+        : cluster.lost.length
+          ? trans.__("The living ranks can't go on without the lost ones.")
+          : noneLost(cluster, trans),
+    execute: cluster => goOnWithoutLost(cluster, actions, trans)
+  });
+  add(CommandIDs.showLastOutput, {
+    label: trans.__('Last Output of Lost Ranks'),
+    caption: trans.__('Show what lost ranks printed last'),
+    obstacle: cluster =>
+      cluster.lost.length ? null : noneLost(cluster, trans),
+    execute: async cluster => {
       const lost = cluster.lost.map(l => l.rank);
       const outputs = await actions.lastOutput(cluster.id, lost);
       await showLastOutput(cluster, outputs, trans);
     }
-  );
-  add(
-    CommandIDs.resizeCluster,
-    trans.__('Change Size…'),
-    'restart',
-    (cluster, args) => resize(cluster, args, actions, trans)
-  );
+  });
+  add(CommandIDs.resizeCluster, {
+    label: trans.__('Change Size…'),
+    caption: trans.__('Change the number of ranks'),
+    may: 'restart',
+    args: {
+      size: {
+        type: 'number',
+        description: 'The new number of ranks; if missing, the user is asked'
+      }
+    },
+    execute: (cluster, args) => resize(cluster, args, actions, trans)
+  });
+}
+
+/** Why there is nothing to do about lost ranks. */
+function noneLost(cluster: Cluster, trans: TranslationBundle): string {
+  return trans.__('No rank of %1 is lost.', cluster.name);
 }
 
 /** Restart all ranks, or those that the arguments or the user name. */
@@ -78,7 +114,7 @@ async function goOnWithoutLost(
   actions: IClusterActions,
   trans: TranslationBundle
 ): Promise<void> {
-  const plan = shrinkPlan(cluster);
+  const plan = cluster.without_lost;
   if (!plan) {
     return; // it has come back meanwhile
   }

@@ -1,12 +1,12 @@
-import { Clipboard, Dialog, Notification } from '@jupyterlab/apputils';
+import { Clipboard, Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { Advice } from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
 import { cellName } from '../../locations/texts';
 import { cellOf, words } from '../../advice/texts';
 import { openDialog } from '../../ui/dialog';
+import { tellBriefly } from '../../ui/text/toast';
 
 /** A line of a unified diff. */
 export interface IDiffLine {
@@ -93,8 +93,6 @@ export async function showChange(
       .map(line => line.text)
       .join('\n');
     Clipboard.copyToSystem(text);
-    Notification.success(trans.__('The new lines are on the clipboard.'), {
-      autoClose: TOAST_MS
-    });
+    tellBriefly(trans.__('The new lines are on the clipboard.'));
   }
 }

@@ -38,13 +38,13 @@ export async function showFailure(
   trans: TranslationBundle,
   name = ''
 ): Promise<void> {
-  const known = error instanceof RequestError;
+  const answered = error instanceof RequestError;
   const message = error instanceof Error ? error.message : String(error);
-  const title = known ? error.body.message : trans.__('The request failed.');
+  const title = answered ? error.body.message : trans.__('The request failed.');
   await openDialog({
     title:
       name && !title.includes(name) ? trans.__('%1: %2', name, title) : title,
-    body: known ? error.body.hint : message,
+    body: answered ? error.body.hint : message,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });
 }

@@ -2,6 +2,7 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
+import { acceptButton, CLASSES } from '../../jupyterlab/markup';
 import { NamedDialog } from '../../ui/dialog';
 
 /** Errors of a form by field; '' for the form as a whole. */
@@ -105,7 +106,9 @@ export function wrapsBack(dialog: HTMLElement, event: Event): boolean {
   }
   event.preventDefault();
   event.stopPropagation();
-  const buttons = dialog.querySelectorAll<HTMLElement>('.jp-Dialog-button');
+  const buttons = dialog.querySelectorAll<HTMLElement>(
+    `.${CLASSES.dialogButton}`
+  );
   buttons[buttons.length - 1]?.focus();
   return true;
 }
@@ -113,7 +116,7 @@ export function wrapsBack(dialog: HTMLElement, event: Event): boolean {
 /** Change what a dialog's button says, to people who see it and to those who hear it. */
 export function setLabel(button: HTMLElement, text: string): void {
   button.setAttribute('aria-label', text);
-  const label = button.querySelector('.jp-Dialog-buttonLabel');
+  const label = button.querySelector(`.${CLASSES.dialogButtonLabel}`);
   if (label) {
     label.textContent = text;
   }
@@ -202,14 +205,12 @@ export class FormDialog<T> extends NamedDialog<T> {
   /** Show progress at the button, and disable the fields. */
   private _setBusy(busy: boolean): void {
     this._busy = busy;
-    const button = this.node.querySelector<HTMLElement>(
-      '.jp-Dialog-button.jp-mod-accept'
-    );
+    const button = acceptButton(this.node);
     if (button) {
       this._label ??= button.textContent ?? '';
       setLabel(button, busy ? this._doing : this._label);
       button.setAttribute('aria-disabled', String(busy));
-      button.toggleAttribute('data-busy', busy);
+      button.classList.toggle('jp-DtrainCluster-busy', busy);
     }
     this._form.node.inert = busy;
     this._form.node.setAttribute('aria-busy', String(busy));

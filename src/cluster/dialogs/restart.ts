@@ -2,6 +2,7 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Message } from '@lumino/messaging';
 
+import { acceptButton, CLASSES } from '../../jupyterlab/markup';
 import { parseRanks, rankSet } from '../../metrics/rankSets';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
@@ -133,9 +134,7 @@ export class RestartBody extends FormBody<IRestart> {
 
   /** Update the button, which says what it restarts, and is disabled while that is unknown. */
   private _label(ranks: readonly number[]): void {
-    const button = this.node
-      .closest('.jp-Dialog')
-      ?.querySelector<HTMLButtonElement>('.jp-Dialog-button.jp-mod-accept');
+    const button = acceptButton(this.node.closest(`.${CLASSES.dialog}`));
     if (button) {
       button.disabled = ranks.length === 0;
       const { size } = this._cluster.world;
@@ -181,9 +180,9 @@ function restartLabel(
     case 1:
       return trans.__('Restart rank %1', ranks[0]);
     case size:
-      return trans.__('Restart all %1 ranks', size);
+      return trans._n('Restart the rank', 'Restart all %1 ranks', size);
     default:
-      return trans.__('Restart %1 ranks', ranks.length);
+      return trans._n('Restart %1 rank', 'Restart %1 ranks', ranks.length);
   }
 }
 

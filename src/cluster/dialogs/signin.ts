@@ -15,10 +15,19 @@ interface IQuestions {
   questions: { text: string; hidden: boolean }[];
 }
 
+/** The questions, and the settings of the request that needs their answers. */
+interface IAsked extends IQuestions {
+  settings: ServerConnection.ISettings;
+}
+
 /** The questions in an error; null for other errors. */
-export function questionsOf(error: unknown): IQuestions | null {
-  return error instanceof RequestError && error.body.code === 'sign_in'
-    ? (error.body.details as unknown as IQuestions)
+export function questionsOf(error: unknown): IAsked | null {
+  if (!(error instanceof RequestError) || !error.settings) {
+    return null;
+  }
+  const { body, settings } = error;
+  return body.code === 'sign_in'
+    ? { ...(body.details as unknown as IQuestions), settings }
     : null;
 }
 
@@ -61,11 +70,11 @@ class Answers extends Widget implements Dialog.IBodyWidget<string[]> {
  * @throws RequestError if the host refuses
  */
 export async function signIn(
-  asked: IQuestions,
+  asked: IAsked,
   trans: TranslationBundle
 ): Promise<boolean> {
-  const settings = ServerConnection.makeSettings();
-  for (let round: IQuestions | null = asked; round;) {
+  const { settings } = asked;
+  for (let round: IAsked | null = asked; round;) {
     const answered: Dialog.IResult<string[]> = await openDialog({
       title: trans.__('Sign in to %1', round.host),
       body: new Answers(round),
@@ -81,7 +90,7 @@ export async function signIn(
     try {
       const { id } = round;
       const body = { id, answers: answered.value };
-      await request(settings, 'POST', 'sign-in', body);
+      await request(settings, 'POST', '/sign-in', { body });
       return true;
     } catch (error) {
       round = questionsOf(error);
@@ -96,11 +105,11 @@ export async function signIn(
 /** Start to sign in to a host; resolves to whether the login succeeded. */
 export async function signInTo(
   host: string,
+  settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): Promise<boolean> {
   try {
-    const settings = ServerConnection.makeSettings();
-    await request(settings, 'POST', 'sign-in', { host });
+    await request(settings, 'POST', '/sign-in', { body: { host } });
     return true;
   } catch (error) {
     const asked = questionsOf(error);

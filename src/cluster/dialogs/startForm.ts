@@ -64,18 +64,18 @@ class StartBody extends FormBody<Filled> {
   }
 
   faults(): Faults {
-    const found: Faults = {};
+    const faults: Faults = {};
     const ranks = this._ranks.value.trim();
     const count = ranks ? countFault(ranks, this._trans) : null;
     if (count) {
-      found.ranks = count;
+      faults.ranks = count;
     }
     const name = this._name.value.trim();
     const wrong = name ? nameFault(name, this._trans) : null;
     if (wrong) {
-      found.name = wrong;
+      faults.name = wrong;
     }
-    return found;
+    return faults;
   }
 
   private _profile = document.createElement('select');

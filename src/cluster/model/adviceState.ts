@@ -1,6 +1,6 @@
 import { Signal } from '@lumino/signaling';
 
-import { IAdviceState } from '../../tokens';
+import { IAdviceState, ITriedAt } from '../../tokens';
 
 /** Maximum number of remembered dismissals: ids of clusters are never reused. */
 const MOST_DISMISSED = 200;
@@ -15,6 +15,9 @@ export class AdviceState implements IAdviceState {
 
   dismiss(id: string, advice: string, dismissed = true): void {
     toggle(this._dismissed, `${id}:${advice}`, dismissed);
+    if (this._tried.get(id)?.advice === advice) {
+      this._tried.delete(id);
+    }
     this.changed.emit();
   }
 
@@ -24,6 +27,19 @@ export class AdviceState implements IAdviceState {
 
   keep(id: string, diff: string, kept: boolean): void {
     toggle(this._kept, `${id}:${diff}`, kept);
+    this.changed.emit();
+  }
+
+  lastTried(id: string): ITriedAt | null {
+    return this._tried.get(id) ?? null;
+  }
+
+  setTried(id: string, tried: ITriedAt | null): void {
+    if (tried) {
+      this._tried.set(id, tried);
+    } else if (!this._tried.delete(id)) {
+      return;
+    }
     this.changed.emit();
   }
 
@@ -40,6 +56,7 @@ export class AdviceState implements IAdviceState {
 
   private _dismissed = new Set<string>();
   private _kept = new Set<string>();
+  private _tried = new Map<string, ITriedAt>();
 }
 
 /** Add a key to a set, or remove it. */

@@ -71,7 +71,11 @@ it('has what the card says of a hang: where each rank stands, and since when', (
   const text = reportText({ ...cluster, metrics }, trans, AT);
   const plain = text.replace(/\u00a0/g, ' ');
   expect(plain).toContain('- Rank 1: cell [7], line 4\n');
-  expect(plain).toContain('- Rank 0: in all_reduce no. 12\n');
+  expect(plain).toContain(
+    '- Rank 0: in all_reduce, collective no. 12 of this cell\n'
+  );
   expect(plain).toContain('- since 14 s\n- Often its data ended early.');
-  expect(plain).toMatch(/\| 0 \|.*\| in all_reduce no. 12 \|.*\| 14 s \|/);
+  expect(plain).toMatch(
+    /\| 0 \|.*\| in all_reduce, collective no. 12 of this cell \|.*\| 14 s \|/
+  );
 });

@@ -40,26 +40,21 @@ export function reportText(
   const size = ranksText(world.size, trans);
   const facts = [
     trans.__('%1 on %2, profile %3', size, where, profile),
-    ...running.map(cell =>
-      trans.__(
-        'runs %1%2 on ranks %3',
-        cellName(cell.cell, trans, cell.kind),
-        cell.notebook ? trans.__(' of %1', fileName(cell.notebook)) : '',
-        formatRanks(cell.ranks)
-      )
-    ),
+    ...running.map(cell => runsText(cell, trans)),
     ...cluster.metrics.verdicts.flatMap(verdict =>
       verdictFacts(verdict, cluster, trans)
     ),
     ...metricLines(cluster, trans),
     ...(reason ? [`${reason.message} ${reason.hint}`.trim()] : []),
     ...lost.map(loss =>
-      trans.__(
-        'rank %1 was lost%2: %3',
-        loss.rank,
-        loss.cell ? trans.__(' in %1', lineOf(loss.cell, loss, trans)) : '',
-        loss.why
-      )
+      loss.cell
+        ? trans.__(
+            'rank %1 was lost in %2: %3',
+            loss.rank,
+            lineOf(loss.cell, loss, trans),
+            loss.why
+          )
+        : trans.__('rank %1 was lost: %2', loss.rank, loss.why)
     ),
     ...cluster.metrics.advice.map(advice =>
       trans.__(
@@ -68,9 +63,30 @@ export function reportText(
       )
     )
   ];
-  const head = `**${name}**: ${sentence(cluster, trans)} (${time} UTC)`;
+  const head = trans.__('%1 (%2 UTC)', sentence(cluster, trans), time);
   const list = facts.map(fact => `- ${fact.replace(/\s+/g, ' ')}`);
-  return [head, '', ...list, ...table(cluster, trans), ''].join('\n');
+  return [
+    `**${name}**: ${head}`,
+    '',
+    ...list,
+    ...table(cluster, trans),
+    ''
+  ].join('\n');
+}
+
+/** Which cell runs on which ranks. */
+function runsText(
+  { cell, kind, notebook, ranks }: Cluster['running'][number],
+  trans: TranslationBundle
+): string {
+  const name = cellName(cell, trans, kind);
+  return trans._n(
+    'runs %2 on rank %3',
+    'runs %2 on ranks %3',
+    ranks.length,
+    notebook ? trans.__('%1 of %2', name, fileName(notebook)) : name,
+    formatRanks(ranks)
+  );
 }
 
 /** What the card says of a verdict: where which ranks stand, since when, and what it advises. */
@@ -121,9 +137,9 @@ function metricLines(cluster: Cluster, trans: TranslationBundle): string[] {
   const values = Object.entries(cluster.metrics.values).map(
     ([name, value]) => `${name} ${formatValue(value)}`
   );
-  const said = parts.join(', ');
+  const text = parts.join(', ');
   return [
-    ...(said ? [current ? said : trans.__('last: %1', said)] : []),
+    ...(text ? [current ? text : trans.__('last: %1', text)] : []),
     ...(values.length ? [values.join(', ')] : [])
   ];
 }
@@ -156,7 +172,9 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
       ? formatSpan(alarm.since_s)
       : formatTime(rank.wait_s);
   const word = (rank: Rank): string =>
-    alarm && rank.state === 'stuck'
+    alarm &&
+    blamed.includes(rank.rank) &&
+    ['stuck', 'busy'].includes(rank.state)
       ? blamedWord(alarm.code, trans)
       : stateWord(rank.state, trans);
   const rows = shown.map(rank => [

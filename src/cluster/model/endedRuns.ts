@@ -1,4 +1,5 @@
 import { Cluster, Endings } from '../../tokens';
+import { Store } from './ignoredVerdicts';
 
 /** States of a cluster that has not run yet. */
 const BEFORE: readonly Cluster['state'][] = [
@@ -26,12 +27,21 @@ export function noteRuns(
 ): void {
   for (const { id, state } of clusters) {
     // a cluster that is ending when the page is opened is assumed to have run
-    const known = AFTER.includes(state) ? !seen.has(id) : true;
-    if (known && !BEFORE.includes(state)) {
+    const isOver = AFTER.includes(state) ? !seen.has(id) : true;
+    if (isOver && !BEFORE.includes(state)) {
       ran.add(id);
     }
     seen.add(id);
   }
+}
+
+/** Forget clusters that are gone, in what `noteRuns` has noted. */
+export function forgetRuns(
+  noted: Set<string>,
+  clusters: readonly Cluster[]
+): void {
+  const present = new Set(clusters.map(c => c.id));
+  noted.forEach(id => present.has(id) || noted.delete(id));
 }
 
 /**
@@ -66,6 +76,30 @@ export function stillEnded(
     .slice(-MOST);
 }
 
+/**
+ * Whether a cluster has started after one that had ended when this page was loaded; the page has seen neither start nor
+ * end. Any cluster has started after others, which the page knew.
+ */
+export function startedAfter(
+  restored: readonly Cluster[],
+  id: string | null
+): (cluster: Cluster) => boolean {
+  const before = restored.find(c => c.id === id);
+  const lasted = Number(before?.summary.values.lasted_s);
+  return cluster =>
+    !before || !(cluster.created_at < before.created_at + lasted);
+}
+
+/** A cluster that has ended while no page was open, from its last state: the panel tells of it as of others. */
+export function endedUnseen(cluster: Cluster): Cluster {
+  return stopped(cluster, cluster.created_at);
+}
+
+/** Why a cluster has ended, if it was not stopped; other reasons are of a state that is over. */
+function reasonOfEnd({ state, reason }: Cluster): Cluster['reason'] {
+  return state === 'failed' || reason?.code === 'ended' ? reason : null;
+}
+
 function stopped(
   cluster: Cluster,
   at: number,
@@ -81,14 +115,88 @@ function stopped(
     running: [],
     may: [],
     lost: [],
-    reason: null,
+    reason: reasonOfEnd(cluster),
     ends_at: null,
     limit_at: null,
     metrics: { ...cluster.metrics, verdicts: [], advice: [] },
-    summary: {
-      code: 'stopped',
-      values: { ...who, lasted_s: Math.max(0, end - cluster.created_at) },
-      text: 'Stopped.'
-    }
+    // how long one ran that has failed is not known: its head stays for a while to tell why
+    summary:
+      cluster.state === 'failed'
+        ? cluster.summary
+        : {
+            code: 'stopped',
+            values: { ...who, lasted_s: Math.max(0, end - cluster.created_at) },
+            text: 'Stopped.'
+          }
   };
+}
+
+/** Storage key of the clusters that have ended, before the address of their server. */
+const KEY = 'dtrain-lab:ended';
+
+/** Maximum number of clusters of which it is kept that their end was told. */
+const MOST_TOLD = 20;
+
+/** Clusters that have ended, and the one of them that the panel shows. */
+export interface IEndedClusters {
+  clusters: readonly Cluster[];
+  shown: string | null;
+  /** Ids of clusters that ended while no page was open, and of which a page of this browser has told. */
+  told?: readonly string[];
+}
+
+/**
+ * Keeps clusters that have ended by themselves in this browser, so that a reloaded page tells of them, too: the server
+ * lists only those that run, and their heads are gone. Somebody who has stopped a cluster knows of its end.
+ */
+export class EndedStore {
+  /**
+   * @param _store - storage of this browser; null for none.
+   * @param server - address of the server: others in the same browser have clusters of their own.
+   */
+  constructor(
+    private _store: Store | null,
+    server: string
+  ) {
+    this._key = `${KEY} ${server}`;
+  }
+
+  /** What was kept; nothing if it can't be read, as that of another version. */
+  load(): IEndedClusters {
+    try {
+      const kept = JSON.parse(
+        this._store?.getItem(this._key) ?? 'null'
+      ) as IEndedClusters | null;
+      if (kept?.clusters.every(c => c.id && c.summary.code)) {
+        return kept;
+      }
+    } catch {
+      // written by another version, or the storage is blocked
+    }
+    return { clusters: [], shown: null };
+  }
+
+  /** Keep these clusters, without those that somebody has stopped. */
+  save(ended: IEndedClusters): void {
+    const clusters = ended.clusters.filter(endedByItself);
+    const told = ended.told?.slice(-MOST_TOLD);
+    const text = JSON.stringify({ ...ended, clusters, told });
+    if (text !== this._saved) {
+      this._saved = text;
+      try {
+        this._store?.setItem(this._key, text);
+      } catch {
+        // the storage is full: a reloaded page shows none
+      }
+    }
+  }
+
+  private _key: string;
+  private _saved = '';
+}
+
+/** Whether nobody has stopped a cluster: it failed, was lost, or its limit has ended it. */
+function endedByItself({ summary }: Cluster): boolean {
+  const { by } = summary.values;
+  return !by || by === 'idle';
 }

@@ -1,44 +1,53 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { locationText } from '../../locations/texts';
-import { Cluster, HangPosition, Verdict } from '../../tokens';
-import { formatRanks, formatSize, unbroken } from '../../metrics/format';
+import { Cluster, HangPosition, Job, Verdict } from '../../tokens';
+import {
+  formatCount,
+  formatRanks,
+  formatSize,
+  unbroken
+} from '../../metrics/format';
 
 /** "Rank 1", "Ranks 0, 2–7". */
 export function ranksOfPosition(
   { ranks }: HangPosition,
   trans: TranslationBundle
 ): string {
-  return ranks.length === 1
-    ? trans.__('Rank %1', ranks[0])
-    : unbroken(trans.__('Ranks %1', formatRanks(ranks)));
+  const text = trans._n(
+    'Rank %2',
+    'Ranks %2',
+    ranks.length,
+    formatRanks(ranks)
+  );
+  return ranks.length === 1 ? text : unbroken(text);
 }
 
-/** "cell [7], line 10, in all_reduce no. 22,093, 25 MiB": as on the card, without its links. */
+/** "cell [7], line 10, in all_reduce, collective no. 22,093 of this cell, 25 MiB": as on the card, without its links. */
 export function positionText(
   position: HangPosition,
   verdict: Verdict,
   cluster: Cluster,
   trans: TranslationBundle
 ): string {
-  const known = [
-    locationText(position.where, trans),
-    doingOf(position, trans)
-  ].filter(Boolean);
-  return known.length
-    ? known.join(', ')
-    : (idleText(position, verdict, cluster, trans) ??
-        trans.__('not known yet'));
+  const place = locationText(position.where, trans);
+  const doing = doingOf(position, trans);
+  return place && doing
+    ? trans.__('%1, %2', place, doing)
+    : place ||
+        doing ||
+        (idleText(position, verdict, cluster, trans) ??
+          trans.__('not known yet'));
 }
 
 /** Text on ranks that others wait for and that run no cell; null if one of them runs. */
 export function idleText(
   position: HangPosition,
   verdict: Verdict,
-  cluster: Cluster,
+  world: Pick<Cluster | Job, 'ranks'>,
   trans: TranslationBundle
 ): string | null {
-  if (position.ranks.some(rank => cluster.ranks[rank]?.state !== 'idle')) {
+  if (position.ranks.some(rank => world.ranks[rank]?.state !== 'idle')) {
     return null;
   }
   switch (verdict.code) {
@@ -60,7 +69,7 @@ export function idleText(
   }
 }
 
-/** "in all_reduce no. 22,093, 25 MiB"; empty outside collectives. */
+/** "in all_reduce, collective no. 22,093 of this cell, 25 MiB"; empty outside collectives. */
 export function doingOf(
   { operation, sequence, bytes }: HangPosition,
   trans: TranslationBundle
@@ -71,8 +80,12 @@ export function doingOf(
   const call =
     sequence === null
       ? trans.__('in %1', operation)
-      : trans.__('in %1 no. %2', operation, sequence.toLocaleString());
-  return unbroken(bytes ? `${call}, ${formatSize(bytes)}` : call);
+      : trans.__(
+          'in %1, collective no. %2 of this cell',
+          operation,
+          formatCount(sequence)
+        );
+  return unbroken(bytes ? trans.__('%1, %2', call, formatSize(bytes)) : call);
 }
 
 /** Whether a rank waits in a collective, where it can't be paused before the others have joined. */

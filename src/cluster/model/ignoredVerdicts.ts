@@ -132,8 +132,8 @@ function read(store: Store | null): readonly IEpisode[] {
     return [];
   }
   try {
-    const found: unknown = JSON.parse(text);
-    return Array.isArray(found) ? found.filter(isEpisode) : [];
+    const stored: unknown = JSON.parse(text);
+    return Array.isArray(stored) ? stored.filter(isEpisode) : [];
   } catch {
     return [];
   }

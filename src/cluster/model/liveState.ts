@@ -1,5 +1,5 @@
 import { ServerConnection } from '@jupyterlab/services';
-import { IDisposable } from '@lumino/disposable';
+import { DisposableDelegate, IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import { Live } from '../../request/live';
@@ -20,6 +20,7 @@ import {
 } from '../../tokens';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
 import { MetricsHistory } from './metricsHistory';
+import { Presence } from './presence';
 
 /** State of clusters and jobs from the server, without a DOM. */
 export class LiveState implements ILiveState, IDisposable {
@@ -37,12 +38,20 @@ export class LiveState implements ILiveState, IDisposable {
     this._ignored = new IgnoredVerdicts(store);
   }
 
+  get at(): number {
+    return this._at;
+  }
+
   get clusters(): readonly Cluster[] {
     return this._clusters;
   }
 
   get endings(): Endings {
     return this._endings;
+  }
+
+  get untold(): readonly Cluster[] {
+    return this._untold;
   }
 
   get jobs(): readonly Job[] {
@@ -73,24 +82,51 @@ export class LiveState implements ILiveState, IDisposable {
     return this._history.of(id);
   }
 
-  setVisible(visible: boolean, viewer: string): void {
-    if (visible) {
-      this._viewers.add(viewer);
-    } else {
-      this._viewers.delete(viewer);
+  get isKnown(): boolean {
+    return this._isKnown;
+  }
+
+  /** Whether frames are requested. */
+  get isLive(): boolean {
+    return this._live !== null;
+  }
+
+  /** Find out from now on whether there is anything to watch, also while no view does. */
+  start(): void {
+    this._presence ??= new Presence(this, this._settings, () => {
+      if (!this._isKnown) {
+        this._isKnown = true;
+        this._tell();
+      }
+    });
+  }
+
+  look(): void {
+    this._presence?.look();
+  }
+
+  watch(): IDisposable {
+    this._watchers++;
+    if (!this._live) {
+      this._connect();
     }
-    if (this._viewers.size && !this._live) {
-      const live = (this._live = new Live(this._settings));
-      this._lastFrameAt = null;
-      live.frame.connect((_, frame) => this.receive(frame));
-      live.link.connect((_, link) => this._setLink(link));
-      void this._site.load();
-    } else if (!this._viewers.size) {
-      this._live?.dispose();
-      this._live = null;
-      // nobody tries any more: the server may be back
-      this._link = this._link === 'lost' ? 'connecting' : this._link;
-    }
+    return new DisposableDelegate(() => {
+      this._watchers--;
+      if (!this._watchers) {
+        this._live?.dispose();
+        this._live = null;
+        // nobody tries any more: the server may be back
+        this._link = this._link === 'lost' ? 'connecting' : this._link;
+      }
+    });
+  }
+
+  private _connect(): void {
+    const live = (this._live = new Live(this._settings));
+    this._lastFrameAt = null;
+    live.frame.connect((_, frame) => this.receive(frame));
+    live.link.connect((_, link) => this._setLink(link));
+    void this._site.load();
   }
 
   reconnect(): void {
@@ -120,11 +156,15 @@ export class LiveState implements ILiveState, IDisposable {
       return;
     }
     this._link = 'open';
+    this._isKnown = true;
     this._whole = whole;
     this._clusters = frame.clusters;
     this._endings = sent.ended ?? {};
+    if (sent.untold?.length) {
+      this._untold = sent.untold; // only the first frame of a connection has them
+    }
     this._jobs = jobs;
-    this._lastFrameAt = new Date();
+    this._lastFrameAt = new Date(now);
     for (const cluster of frame.clusters) {
       if (!this._history.has(cluster.id)) {
         void this._loadPast(cluster.id);
@@ -132,7 +172,7 @@ export class LiveState implements ILiveState, IDisposable {
       this._history.add(cluster);
     }
     this._history.prune(new Set(frame.clusters.map(c => c.id)));
-    this.changed.emit();
+    this._tell();
   }
 
   dispose(): void {
@@ -140,6 +180,7 @@ export class LiveState implements ILiveState, IDisposable {
       return;
     }
     this._disposed = true;
+    this._presence?.dispose();
     this._live?.dispose();
     Signal.clearData(this);
   }
@@ -150,21 +191,22 @@ export class LiveState implements ILiveState, IDisposable {
 
   private _showAgain(): void {
     this._clusters = this._whole.map(c => this._shown(c));
-    this.changed.emit();
+    this._tell();
   }
 
   /** History from before the page was opened. */
   private async _loadPast(id: string): Promise<void> {
     let past: readonly Point[];
     try {
-      const path = `clusters/${id}/history?idle=1`;
-      past = await request(this._settings, 'GET', path);
+      const query = { idle: '1' };
+      const path = '/clusters/{identity}/history';
+      past = await request(this._settings, 'GET', path, { id, query });
     } catch {
       // it has just ended, or the server is gone, which the panel shows
       return;
     }
     this._history.prepend(id, past);
-    this.changed.emit();
+    this._tell();
   }
 
   add(cluster: Cluster): void {
@@ -202,19 +244,29 @@ export class LiveState implements ILiveState, IDisposable {
     if (!isBack) {
       this._link = link; // else its first frame follows: until then all that is shown is from before
     }
+    this._tell();
+  }
+
+  private _tell(): void {
+    this._at = Date.now();
     this.changed.emit();
   }
 
+  private _at = Date.now();
   private _clusters: readonly Cluster[] = [];
   private _disposed = false;
   private _endings: Endings = {};
   private _ignored: IgnoredVerdicts;
+  private _isKnown = false;
   private _jobs: readonly Job[] = [];
   private _history = new MetricsHistory();
   private _link: Link = 'connecting';
   private _live: Live | null = null;
   private _lastFrameAt: Date | null = null;
-  private _viewers = new Set<string>();
+  private _presence: Presence | null = null;
+  private _untold: readonly Cluster[] = [];
+  /** Number of those who watch. */
+  private _watchers = 0;
   /** Clusters with their ignored verdicts. */
   private _whole: readonly Cluster[] = [];
 }

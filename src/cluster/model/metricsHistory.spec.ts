@@ -4,7 +4,7 @@ import { makeCluster, makeFrame } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Point } from '../../tokens';
 import { HISTORY, MetricsHistory } from './metricsHistory';
-import { Preferences } from './preferences';
+import { Preferences } from '../../preferences/preferences';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -82,11 +82,26 @@ it('keeps a bounded history and forgets clusters that are gone', () => {
   expect(model.history('c1')).toHaveLength(0);
 });
 
+it('keeps the last steps of a cluster that has been idle for hours', () => {
+  const past = new MetricsHistory();
+  vi.useFakeTimers();
+  const { metrics } = makeCluster();
+  for (let i = 0; i < 6 * 2400; i++) {
+    vi.advanceTimersByTime(1000);
+    const samples_per_s = i < 10 ? 100 + i : null;
+    past.add(makeCluster({ metrics: { ...metrics, samples_per_s } }));
+  }
+  const kept = past.of('c1').filter(p => p.samples !== null);
+  expect(kept.map(p => p.samples)).toEqual(
+    Array.from({ length: 10 }, (_, i) => 100 + i)
+  );
+});
+
 it('leaves out metrics that come too often, and never a change of state', () => {
   const preferences = new Preferences();
   const model = makeLiveState({ preferences });
   vi.useFakeTimers();
-  preferences.configure({ updatesPerSecond: 1 });
+  preferences.set({ updatesPerSecond: 1 });
   const hear = (state: Cluster['state']): void =>
     model.receive(makeFrame([makeCluster({ state })]));
   hear('ready');

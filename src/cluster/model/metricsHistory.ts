@@ -1,3 +1,4 @@
+import { lastSteps } from '../../metrics/curve';
 import { median, networkOf, ownTimes, unsureOf } from '../../metrics/ownTime';
 import { Cluster, IPoint, Metrics, Point } from '../../tokens';
 import { slowedNow } from '../../verdicts/verdict';
@@ -65,25 +66,31 @@ export class MetricsHistory {
 
 /**
  * Return at most `most` points of the last hour: all of the latest quarter, and as many older ones as fit.
- * Points that are marked in the charts are kept.
+ * Points that are marked in the charts are kept, and so are the last steps, whose curve the panel has.
  */
 export function thinned(points: IPoint[], most: number): IPoint[] {
   const oldest = points[points.length - 1].at - HOUR_MS;
   const recent = points.length - Math.floor(most / 4);
   const apart = HOUR_MS / (most * 0.7);
+  const [first, end] = lastSteps(points) ?? [0, 0];
   let last = -Infinity;
   const thin = points.filter((point, i) => {
     const marked =
       point.slowed.length > 0 ||
       (i > 0 && point.generation !== points[i - 1].generation);
+    const drawn = i >= first && i < end;
     const stays =
-      point.at >= oldest && (i >= recent || marked || point.at - last >= apart);
+      drawn ||
+      (point.at >= oldest &&
+        (i >= recent || marked || point.at - last >= apart));
     if (stays) {
       last = point.at;
     }
     return stays;
   });
-  return thin.slice(-most);
+  const kept = thin.slice(-most);
+  const earlier = points.slice(first, end).filter(p => p.at < kept[0].at);
+  return [...earlier, ...kept];
 }
 
 /** Returns the value if it is a number: NaN and infinity are sent as text. */

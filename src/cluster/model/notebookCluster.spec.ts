@@ -3,6 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
+import { KernelRecords } from '../../locations/kernelRecords';
 import { attachedTo, othersText, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
@@ -63,7 +64,7 @@ it('is no other one where its own has ended, until one is started for it', () =>
 it('is used by others, too, which its end concerns', () => {
   const trans = nullTranslator.load('');
   const said = (...notebooks: string[]): string =>
-    othersText({ notebooks }, { path: 'a.ipynb' }, trans);
+    othersText({ notebooks }, { path: 'a.ipynb' }, new KernelRecords(), trans);
   expect(said('a.ipynb')).toBe('');
   expect(said('a.ipynb', 'x/b.ipynb')).toBe('b.ipynb uses it, too.');
   expect(said('c.ipynb', 'b.ipynb', 'd.ipynb')).toBe(

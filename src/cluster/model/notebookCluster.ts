@@ -1,16 +1,17 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ENDED } from '../../api/states';
+import { listed } from '../../metrics/format';
 import { isNotebook } from '../../locations/location';
-import { notebookName, serverRoot } from '../../locations/kernelPath';
-import { Cluster, ICurrentNotebook } from '../../tokens';
+import { serverRoot } from '../../locations/serverRoot';
+import { Cluster, ICurrentNotebook, IKernelRecords } from '../../tokens';
 
 /**
  * The cluster that a notebook uses: the attached one that its kernel used last, else the newest attached one,
  * else the one that still runs a cell of the notebook, as after the end of its kernel.
  *
- * @param path - the notebook's, as its kernel has it: `kernelPath`.
- * @param last - id of the cluster that its kernel used last: `lastCluster`.
+ * @param path - the notebook's, as its kernel has it: `IKernelRecords.kernelPath`.
+ * @param last - id of the cluster that its kernel used last: `IKernelRecords.lastCluster`.
  */
 export function attachedTo(
   clusters: readonly Cluster[],
@@ -23,6 +24,7 @@ export function attachedTo(
   const naming = clusters.filter(cluster => cluster.notebooks.some(own));
   return (
     naming.find(cluster => cluster.id === last) ??
+    naming.filter(isLiving).pop() ??
     naming.pop() ??
     clusters
       .filter(cluster => cluster.running.some(cell => own(cell.notebook)))
@@ -35,21 +37,22 @@ export function attachedTo(
 export function othersText(
   cluster: Pick<Cluster, 'notebooks'>,
   { path, startedAs }: Pick<ICurrentNotebook, 'path' | 'startedAs'>,
+  records: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): string {
   const own = startedAs ?? path;
   const others = cluster.notebooks.filter(
     notebook => !own || !isNotebook(own, notebook, serverRoot())
   );
-  const last = others.length - 1;
-  const names = others.map(notebookName);
-  return last < 1
-    ? names.map(name => trans.__('%1 uses it, too.', name)).join('')
-    : trans.__(
-        '%1 and %2 use it, too.',
-        names.slice(0, last).join(', '),
-        names[last]
-      );
+  const names = others.map(notebook => records.notebookName(notebook));
+  return names.length
+    ? trans._n(
+        '%2 uses it, too.',
+        '%2 use it, too.',
+        names.length,
+        listed(names, trans)
+      )
+    : '';
 }
 
 /**
@@ -57,8 +60,8 @@ export function othersText(
  * in the panel, else the only one there is, which the kernel takes by itself then. Null where the cell would
  * start one, or ask for a choice, as it does where the notebook's own cluster has ended.
  *
- * @param path - the notebook's, as its kernel has it: `kernelPath`.
- * @param last - id of the cluster that its kernel used last: `lastCluster`.
+ * @param path - the notebook's, as its kernel has it: `IKernelRecords.kernelPath`.
+ * @param last - id of the cluster that its kernel used last: `IKernelRecords.lastCluster`.
  */
 export function usedBy(
   clusters: readonly Cluster[],
@@ -69,9 +72,13 @@ export function usedBy(
   if (own) {
     return own;
   }
-  const living = clusters.filter(c => !ENDED.includes(c.state));
+  const living = clusters.filter(isLiving);
   if (last !== null) {
     return living.find(c => c.id === last) ?? null;
   }
   return living.length === 1 ? living[0] : null;
+}
+
+function isLiving({ state }: Cluster): boolean {
+  return !ENDED.includes(state);
 }

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeFrame } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
-import { Cluster } from '../../tokens';
+import { Cluster, Endings } from '../../tokens';
+import { EndedStore, forgetRuns, noteRuns } from './endedRuns';
 import { Selection } from './selection';
 
 function make(): {
@@ -80,18 +81,33 @@ it('keeps the stopped cluster of a notebook while others start, and says who has
   expect(selection.cluster?.id).toBe('a');
 });
 
-it('tells of what somebody chose, and not of each frame', () => {
+it('tells of what somebody chose, and of frames that change the selection', () => {
   const { selection, hear } = make();
   let told = 0;
   selection.changed.connect(() => void told++);
   hear(one);
   hear(one, two);
-  expect(told).toBe(0);
+  expect(told).toBe(2);
+  hear({ ...one, state: 'paused' }, { ...two, state: 'paused' });
+  expect(told).toBe(2);
   selection.selectRank(3);
   const notebook = { path: 'a.ipynb', kernel: 'python3', lacks: false };
   selection.setNotebook(notebook);
   selection.setNotebook({ ...notebook });
-  expect(told).toBe(2);
+  expect(told).toBe(4);
+});
+
+it('is right for a view that heard of the frame before it', () => {
+  const model = makeLiveState();
+  const shown: (string | undefined)[] = [];
+  const draw = (): void => void shown.push(selection.cluster?.state);
+  model.changed.connect(draw);
+  const selection = new Selection(model);
+  selection.changed.connect(draw);
+  model.receive(makeFrame([one]));
+  selection.select('a');
+  model.receive(makeFrame([]));
+  expect(shown.pop()).toBe('stopped');
 });
 
 it('follows the cluster of the notebook in front, except for what somebody chose since', () => {
@@ -123,4 +139,122 @@ it('follows the cluster of the notebook in front, except for what somebody chose
   const world = { size: 2, generation: 1 };
   hear(one, second, { ...third, notebooks: ['/home/me/a.ipynb'], world });
   expect(selection.cluster?.id).toBe('c');
+});
+
+it('remembers of clusters that are gone neither that they ran nor that they were there', () => {
+  const [ran, seen] = [new Set<string>(), new Set<string>()];
+  noteRuns(ran, seen, [one, two]);
+  [ran, seen].forEach(noted => forgetRuns(noted, [two]));
+  expect([[...ran], [...seen]]).toEqual([['b'], ['b']]);
+});
+
+it('tells after a reload of a cluster that has ended by itself, until it is dismissed or another starts', () => {
+  const stored = new Map<string, string>();
+  const load = (
+    server = 'http://box/'
+  ): {
+    selection: Selection;
+    hear: (ended: object, ...c: Cluster[]) => void;
+  } => {
+    const model = makeLiveState();
+    const store = {
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => void stored.set(key, value)
+    };
+    return {
+      selection: new Selection(model, new EndedStore(store, server)),
+      hear: (ended, ...clusters) =>
+        model.receive(makeFrame(clusters, { ended: ended as Endings }))
+    };
+  };
+  const at = 7200;
+  const end = (id: string, by: string): object => ({
+    [id]: { code: 'stopping', values: { by, at, idle_s: 60 }, text: '' }
+  });
+  const old = makeCluster({ id: 'o', name: 'o', created_at: at - 1 });
+  const failed = makeCluster({
+    id: 'f',
+    name: 'f',
+    state: 'failed',
+    summary: { code: 'lost_all', values: {}, text: 'f has failed.' },
+    reason: { code: 'lost_all', message: 'box is gone.', hint: '', host: null }
+  } as Partial<Cluster>);
+  let page = load();
+  page.hear({}, one, old);
+  page.selection.select('a');
+  page.hear(end('a', 'idle'), old);
+  // it is selected, as before, beside one that had started before it ended
+  page = load();
+  page.hear({}, old);
+  expect(page.selection.cluster).toMatchObject({
+    id: 'a',
+    state: 'stopped',
+    summary: { values: { by: 'idle', at, lasted_s: at - 1 } }
+  });
+  expect(load('http://other/').selection.cluster).toBeNull();
+  // another has started meanwhile: it is only listed
+  page = load();
+  page.hear({}, makeCluster({ id: 'n', name: 'n', created_at: at + 1 }));
+  expect(page.selection.cluster?.id).toBe('n');
+  expect(page.selection.ended.map(c => c.id)).toEqual(['a']);
+  page.selection.forget('a');
+  expect(load().selection.ended).toEqual([]);
+  // whoever has stopped it knows; one that failed says why
+  page.hear({}, two, { ...failed, state: 'ready' });
+  page.hear(end('b', 'kernel'), failed);
+  page.hear(end('b', 'kernel'));
+  expect(page.selection.ended.map(c => c.id)).toContain('b');
+  const told = load().selection.ended;
+  expect(told.map(c => c.id)).toEqual(['n', 'f']);
+  expect(told[1]).toMatchObject({
+    state: 'stopped',
+    reason: failed.reason,
+    summary: failed.summary
+  });
+});
+
+it('tells nothing of a failed cluster that was removed', () => {
+  const { selection, hear } = make();
+  const failed: Cluster = { ...one, state: 'failed' };
+  hear(one);
+  hear(failed);
+  selection.forget('a');
+  hear(failed);
+  hear();
+  expect(selection.ended).toEqual([]);
+});
+
+it('tells once of a cluster that ended by itself while no page was open', () => {
+  const stored = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void stored.set(key, value)
+  };
+  const values = { by: 'idle', at: 7200, idle_s: 1800 };
+  const summary = { code: 'stopping', values, text: '' };
+  const untold = [makeCluster({ ...one, state: 'stopping', summary })];
+  const load = (...clusters: Cluster[]): Selection => {
+    const model = makeLiveState();
+    const selection = new Selection(model, new EndedStore(store, 'http://x/'));
+    model.receive(makeFrame(clusters, { untold }));
+    model.receive(makeFrame(clusters, { seq: 1 }));
+    return selection;
+  };
+  let selection = load();
+  expect(selection.cluster).toMatchObject({
+    id: 'a',
+    state: 'stopped',
+    summary: { values: { by: 'idle', at: 7200, lasted_s: 7199 } }
+  });
+  expect(load().cluster?.id).toBe('a');
+  selection = load(two);
+  expect(selection.ended.map(c => c.id)).toEqual(['a']);
+  selection.forget('a');
+  expect(selection.ended).toEqual([]);
+  expect(load().ended).toEqual([]);
+  // beside one that runs, it is only listed
+  stored.clear();
+  selection = load(two);
+  expect(selection.cluster?.id).toBe('b');
+  expect(selection.ended.map(c => c.id)).toEqual(['a']);
 });

@@ -7,15 +7,30 @@ import {
   ISelection
 } from '../../tokens';
 import { attachedTo, usedBy } from './notebookCluster';
-import { noteRuns, stillEnded } from './endedRuns';
+import {
+  EndedStore,
+  endedUnseen,
+  forgetRuns,
+  noteRuns,
+  startedAfter,
+  stillEnded
+} from './endedRuns';
 
-/**
- * Selection of this page. Created right after the clusters, so that it is notified of changes before views.
- */
+/** Selection of this page. It emits what a frame changes of it, so views need not hear of the frame after it. */
 export class Selection implements ISelection {
   readonly changed = new Signal<this, void>(this);
 
-  constructor(private _clusters: ILiveState) {
+  /**
+   * @param _store - keeps clusters that have ended for a later page; null for none.
+   */
+  constructor(
+    private _clusters: ILiveState,
+    private _store: EndedStore | null = null
+  ) {
+    const kept = _store?.load();
+    this._ended = this._restored = kept?.clusters ?? [];
+    this._selected = kept?.shown ?? null;
+    this._told = new Set(kept?.told);
     _clusters.changed.connect(this._take, this);
   }
 
@@ -40,7 +55,7 @@ export class Selection implements ISelection {
 
   select(id: string): void {
     this._selected = id;
-    this.changed.emit();
+    this._emit();
   }
 
   /** Select a cluster that was just requested. */
@@ -54,7 +69,8 @@ export class Selection implements ISelection {
 
   forget(id: string): void {
     this._ended = this._ended.filter(c => c.id !== id);
-    this.changed.emit();
+    this._ran.delete(id); // its end, if that is still to come, is not to be told
+    this._emit();
   }
 
   get rank(): number | null {
@@ -63,7 +79,7 @@ export class Selection implements ISelection {
 
   selectRank(rank: number | null): void {
     this._rank = rank;
-    this.changed.emit();
+    this._emit();
   }
 
   get notebook(): ICurrentNotebook {
@@ -94,8 +110,24 @@ export class Selection implements ISelection {
           this._selected = this._among(this._ended)?.id ?? this._selected;
         }
       }
-      this.changed.emit();
+      this._emit();
     }
+  }
+
+  private _emit(): void {
+    this._emitted = this._clustersNow();
+    const shown = this._ended.some(c => c.id === this._selected);
+    this._store?.save({
+      clusters: this._ended,
+      shown: shown ? this._selected : null,
+      told: [...this._told]
+    });
+    this.changed.emit();
+  }
+
+  /** What a frame may change: the clusters that are selected, and those that have ended. */
+  private _clustersNow(): readonly unknown[] {
+    return [this.cluster?.id, this.current?.id, ...this._ended];
   }
 
   /** The cluster of the current notebook; null if it uses none. */
@@ -132,13 +164,17 @@ export class Selection implements ISelection {
     const before = new Set(this._before.map(c => c.id));
     const now = Date.now() / 1000;
     noteRuns(this._ran, this._endingsShown, clusters);
-    const known = this._ended;
+    const unseen = this._unseen();
+    const known = [...unseen, ...this._ended];
     const { endings } = this._clusters;
     const gone = this._before;
     this._ended = stillEnded(known, gone, clusters, now, this._ran, endings);
+    forgetRuns(this._ran, clusters);
+    forgetRuns(this._endingsShown, clusters);
     this._before = clusters;
     if (this._ended.some(c => c.id === shown)) {
-      const begun = clusters.some(c => !before.has(c.id));
+      const isNew = startedAfter(this._restored, shown);
+      const begun = clusters.some(c => !before.has(c.id) && isNew(c));
       const own = this._among(this._ended)?.id === shown;
       this._selected = begun && !own ? null : shown;
     } else if (!this._selected && left && !this._ofNotebook()) {
@@ -146,17 +182,46 @@ export class Selection implements ISelection {
       this._selected = clusters.some(c => c.id === left) ? left : null;
     }
     this._follow();
+    this._showUnseen(unseen);
+    const shownNow = this._clustersNow();
+    const same =
+      shownNow.length === this._emitted.length &&
+      shownNow.every((one, i) => one === this._emitted[i]);
+    if (!same) {
+      this._emit();
+    }
+  }
+
+  /** Clusters that have ended while no page was open, the first time that they are to be told. */
+  private _unseen(): Cluster[] {
+    const { untold } = this._clusters;
+    const known = new Set(this._ended.map(c => c.id));
+    const news = untold.filter(
+      ({ id }) => !known.has(id) && !this._told.has(id)
+    );
+    untold.forEach(({ id }) => this._told.add(id));
+    return news.map(endedUnseen);
+  }
+
+  /** Select one that has ended unseen, where it was the notebook's in front, or where there is no other. */
+  private _showUnseen(unseen: readonly Cluster[]): void {
+    const listed = unseen.filter(c => this._ended.includes(c));
+    const own = this._ofNotebook() ? null : this._among(listed);
+    const last = this.cluster ? undefined : listed[listed.length - 1];
+    this._selected = (own ?? last)?.id ?? this._selected;
   }
 
   private _shownBefore(): string | null {
-    const known = [...this._before, ...this._ended];
-    const chosen = known.find(c => c.id === this._selected);
+    const past = [...this._before, ...this._ended];
+    const chosen = past.find(c => c.id === this._selected);
     const own = this._among(this._before);
     const last = this._before[this._before.length - 1];
     return (chosen ?? own ?? last)?.id ?? null;
   }
 
   private _before: readonly Cluster[] = [];
+  /** What was selected when `changed` was last emitted. */
+  private _emitted: readonly unknown[] = [undefined, undefined];
   private _ended: readonly Cluster[] = [];
   private _notebook: ICurrentNotebook = {
     path: null,
@@ -167,6 +232,10 @@ export class Selection implements ISelection {
   private _own: string | null = null;
   private _ran = new Set<string>();
   private _rank: number | null = null;
+  /** Clusters that ended before this page was loaded. */
+  private _restored: readonly Cluster[] = [];
   private _endingsShown = new Set<string>();
+  /** Ids of clusters that have ended unseen and were told. */
+  private _told: Set<string>;
   private _selected: string | null = null;
 }

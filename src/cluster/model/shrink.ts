@@ -3,39 +3,12 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
 
-/** How a world continues without its lost ranks. */
-export interface IShrinkPlan {
-  /** New number of ranks. */
-  size: number;
-  lost: number[];
-  /** Numbers of lost ranks that stay in use: they get the variables of ranks that end. */
-  replaced: number[];
-  /** Living ranks that end. */
-  ending: number[];
-}
-
-/**
- * The same rules as the server's: numbers from 0 without gaps, and whole nodes.
- *
- * @returns null if no rank is lost, or none would be left
- */
-export function shrinkPlan(cluster: Cluster): IShrinkPlan | null {
-  const { size: now } = cluster.world;
-  const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
-  const perNode = cluster.nodes.length > 1 ? now / cluster.nodes.length : 1;
-  const size = Math.floor((now - lost.length) / perNode) * perNode;
-  if (!lost.length || size < 1) {
-    return null;
-  }
-  const ending = cluster.ranks
-    .filter(r => r.rank >= size && r.state !== 'lost')
-    .map(r => r.rank);
-  return { size, lost, replaced: lost.filter(r => r < size), ending };
-}
+/** How a cluster can go on without its lost ranks. */
+type WithoutLost = NonNullable<Cluster['without_lost']>;
 
 /** Text on what happens to the variables. */
 export function shrinkText(
-  plan: IShrinkPlan,
+  plan: WithoutLost,
   trans: TranslationBundle
 ): string {
   const { size, lost, replaced, ending } = plan;

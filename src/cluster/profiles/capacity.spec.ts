@@ -61,10 +61,9 @@ function said(
   bundle: TranslationBundle = trans,
   findings: readonly Summary[] = []
 ): string {
-  const warnings = findings.map(one => `in English: ${one.text}`);
   return reportText(
     'work',
-    { warnings, findings, capacity: 'in English', room },
+    { findings: [...findings], room: [...room] },
     bundle
   );
 }
@@ -84,11 +83,4 @@ it('says in the language of the page what the server says in English', () => {
   for (const one of CASES) {
     expect(said([one], other, [one])).toMatch(/^(«[^»]*» ?){3,}$/);
   }
-});
-
-it('says what a server of an earlier version says', () => {
-  const report = { warnings: ['Little room.'], capacity: 'It takes 2 ranks.' };
-  expect(reportText('work', report, trans)).toBe(
-    'work can run. It takes 2 ranks. Little room.'
-  );
 });

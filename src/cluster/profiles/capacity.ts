@@ -1,45 +1,33 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster } from '../../tokens';
+import { Cluster, ProfileCheck } from '../../tokens';
 import { formatCount } from '../../metrics/format';
 import { ranksText } from '../../verdicts/sentence';
 
 export type Summary = Cluster['summary'];
 
-/** Result of `profile check` for a profile that can run. */
-export type ProfileCheck = {
-  /** What may cause trouble, in English. */
-  warnings: string[];
-  /** The same in parts; none from a server of an earlier version. */
-  findings?: readonly Summary[];
-  /** Sentences on how many ranks fit. */
-  capacity: string;
-  /** The same in parts; none from a server of an earlier version. */
-  room?: readonly Summary[];
-};
-
-/** The result in the language of the page. */
+/** What was found, and how many ranks fit, of a profile that can run; in the language of the page. */
 export function reportText(
   name: string,
-  report: ProfileCheck,
+  { findings, room }: Pick<ProfileCheck, 'findings' | 'room'>,
   trans: TranslationBundle
 ): string {
-  const { findings, room } = report;
   return [
     trans.__('%1 can run.', name),
-    room ? checkText(room, trans) : report.capacity,
-    findings ? checkText(findings, trans) : report.warnings.join(' ')
-  ]
-    .filter(Boolean)
-    .join(' ');
+    ...checkSentences(room, trans),
+    ...checkSentences(findings, trans)
+  ].join(' ');
 }
 
 /**
  * What a profile's check says: how many ranks fit on its nodes, and what may cause trouble there. A sentence
  * with an unknown code is in the server's English.
  */
-function checkText(said: readonly Summary[], trans: TranslationBundle): string {
-  return said.map(one => sentence(one, trans)).join(' ');
+export function checkSentences(
+  said: readonly Summary[],
+  trans: TranslationBundle
+): string[] {
+  return said.map(one => sentence(one, trans));
 }
 
 function sentence(

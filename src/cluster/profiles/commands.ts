@@ -1,18 +1,20 @@
 import { Dialog, Notification } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { checkIcon, editIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget } from '@lumino/widgets';
 
 import { CommandIDs } from '../../commands';
+import { longWork } from '../../request/longWork';
 import { onceAtATime } from '../../request/once';
 import { request, RequestError } from '../../request/rest';
-import { ISite, Profile } from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
+import { ApiError, CheckedProfile, ISite, ProfileCheck } from '../../tokens';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
 import { reportErrors } from '../dialogs/reportErrors';
 import { openDialog } from '../../ui/dialog';
-import { ProfileCheck, reportText } from './capacity';
+import { reportInToast, showReport } from './checkReport';
+import { tellBriefly, TOAST_MS } from '../../ui/text/toast';
 
 /** A profile's file as text, with its error. */
 class Editor extends Widget implements Dialog.IBodyWidget<string> {
@@ -103,11 +105,20 @@ export function addProfileCommands(
   trans: TranslationBundle
 ): void {
   const once = onceAtATime();
+  const isReadOnly = (): boolean => site.facts?.may_write === false;
+  site.changed.connect(() => {
+    for (const command of [CommandIDs.editProfile, CommandIDs.checkProfile]) {
+      commands.notifyCommandChanged(command);
+    }
+  });
   const describedBy = {
     args: {
       type: 'object',
       properties: {
-        name: { type: 'string', description: 'Name of the profile' }
+        name: {
+          type: 'string',
+          description: 'Name of the profile; if missing, the user is asked'
+        }
       }
     }
   } as const;
@@ -120,8 +131,8 @@ export function addProfileCommands(
     if (typeof given === 'string') {
       return given;
     }
-    const known = site.profiles.map(p => p.name);
-    const body: FormBody<string> = new Body(known, trans);
+    const names = site.profiles.map(p => p.name);
+    const body: FormBody<string> = new Body(names, trans);
     const attempt = async (): Promise<null> => null;
     const dialog = new FormDialog(title, body, next, attempt, trans);
     const { value, button } = await dialog.launch();
@@ -130,8 +141,12 @@ export function addProfileCommands(
   commands.addCommand(CommandIDs.editProfile, {
     label: args =>
       args.name ? trans.__('Edit…') : trans.__('Add or Edit a Profile…'),
-    caption: trans.__('Where ranks run: hosts, partition, environment'),
-    isEnabled: () => site.facts?.may_write ?? true,
+    caption: () =>
+      isReadOnly()
+        ? trans.__('You can watch this server, but not change its profiles.')
+        : trans.__('Where ranks run: hosts, partition, environment'),
+    icon: args => (args.toolbar ? editIcon : undefined),
+    isEnabled: () => !isReadOnly(),
     execute: args =>
       reportErrors(trans, async () => {
         const title = trans.__('Add or edit a profile');
@@ -146,15 +161,21 @@ export function addProfileCommands(
   commands.addCommand(CommandIDs.checkProfile, {
     label: args =>
       args.name ? trans.__('Check') : trans.__('Check a Profile…'),
-    caption: trans.__('Ask every node whether ranks can run there'),
-    isEnabled: () => site.facts?.may_write ?? true,
+    caption: () =>
+      isReadOnly()
+        ? trans.__('You can watch this server, but not check its profiles.')
+        : trans.__('Ask every node whether ranks can run there'),
+    icon: args => (args.toolbar ? checkIcon : undefined),
+    isEnabled: () => !isReadOnly(),
     execute: args =>
       reportErrors(trans, async () => {
         const title = trans.__('Check a profile');
         const next = trans.__('Check');
         const name = await nameOf(args.name, title, ChoiceBody, next);
         if (name) {
-          await once(name, () => check(name, settings, trans));
+          const asked = (): Promise<void> =>
+            once(name, () => check(name, settings, trans));
+          await reportErrors(trans, asked, name);
         }
       }),
     describedBy
@@ -167,17 +188,13 @@ async function edit(
   settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): Promise<void> {
-  const path = `profiles/${encodeURIComponent(name)}`;
-  let { text } = await request<{ text: string }>(settings, 'GET', path);
+  const path = '/profiles/{identity}';
+  let { text } = await request(settings, 'GET', path, { id: name });
   let error = site.profiles.find(p => p.name === name)?.error;
   for (;;) {
     const result = await openDialog({
       title: trans.__('Profile %1', name),
-      body: new Editor(
-        text,
-        error ? `${error.message} ${error.hint}` : '',
-        trans
-      ),
+      body: new Editor(text, error ? errorText(error) : '', trans),
       focusNodeSelector: 'textarea',
       buttons: [
         Dialog.cancelButton({ label: trans.__('Cancel') }),
@@ -189,12 +206,10 @@ async function edit(
     }
     text = result.value;
     try {
-      const body = { text };
-      const all = await request<Profile[]>(settings, 'PUT', path, body);
+      const changed = { id: name, body: { text } };
+      const all = await request(settings, 'PUT', path, changed);
       site.setProfiles(all);
-      Notification.success(trans.__('%1 is saved.', name), {
-        autoClose: TOAST_MS
-      });
+      tellBriefly(trans.__('%1 is saved.', name));
       return;
     } catch (problem) {
       // the text stays in the field, with its error above
@@ -211,24 +226,50 @@ async function check(
   settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): Promise<void> {
-  const path = `profiles/${encodeURIComponent(name)}/check`;
-  const asked = request<ProfileCheck>(settings, 'POST', path, {});
+  const path = '/profiles/{identity}/check';
+  const asked = longWork<CheckedProfile, ProfileCheck>({
+    settings,
+    answer: request(settings, 'POST', path, { id: name }),
+    again: () =>
+      request(settings, 'GET', path, { id: name, query: { wait: '1' } }),
+    resultOf: work => work.check,
+    trans
+  });
   const id = Notification.emit(
     trans.__('Asking the nodes of %1…', name),
     'in-progress',
     { autoClose: false }
   );
+  let report: ProfileCheck;
   try {
-    const report = await asked;
-    Notification.update({
-      id,
-      message: reportText(name, report, trans),
-      type: report.warnings.length ? 'warning' : 'success',
-      autoClose: 2 * TOAST_MS
-    });
-  } catch (problem) {
-    // a dialog, because a notification would truncate the hint
+    report = await asked; // it fails with a dialog, because a notification would truncate the hint
+  } finally {
+    // not updated: JupyterLab drops an update that comes before it has drawn the notification, its first one above all
     Notification.dismiss(id);
-    throw problem;
   }
+  Notification.emit(
+    reportInToast(name, report, trans),
+    report.findings.length ? 'warning' : 'success',
+    {
+      autoClose: 2 * TOAST_MS,
+      actions: [
+        {
+          label: trans.__('Details'),
+          caption: trans.__('Show the nodes of %1', name),
+          callback: () => void showReport(name, report, trans)
+        }
+      ]
+    }
+  );
+}
+
+/** All that is wrong with a profile, a line each. */
+export function errorText(
+  error: Pick<ApiError, 'message' | 'hint' | 'details'>
+): string {
+  const also = (error.details.also ?? []) as { message: string; fix: string }[];
+  return [
+    `${error.message} ${error.hint}`,
+    ...also.map(other => `${other.message} ${other.fix}`)
+  ].join('\n');
 }

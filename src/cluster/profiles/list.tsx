@@ -7,6 +7,7 @@ import { Profile } from '../../tokens';
 import { Action } from '../../ui/actionButton';
 import { openContextMenu } from '../../ui/menu';
 import { AddProfile } from '../card/addProfile';
+import { Problem } from './problem';
 
 /** Profiles, with the actions for each. */
 export function ProfileList(props: {
@@ -14,22 +15,31 @@ export function ProfileList(props: {
   mayWrite: boolean;
   commands: CommandRegistry;
   trans: TranslationBundle;
+  /** Called when the pointer comes to the list. */
+  onEnter?: () => void;
 }): JSX.Element {
   const { profiles, mayWrite, commands, trans } = props;
   const run = (command: string, name: string): void =>
     void commands.execute(command, { name });
   return (
-    <div className="jp-DtrainCluster-profileList">
+    <div
+      className="jp-DtrainCluster-profileList"
+      onPointerEnter={props.onEnter}
+    >
       <ul className="jp-DtrainCluster-profiles">
         {profiles.map(({ name, backend, error, file }) => (
           <li
             key={name}
             onContextMenu={event =>
               openContextMenu(event, commands, [
-                {
-                  command: CommandIDs.startCluster,
-                  args: { profile: name, ask: true }
-                },
+                ...(error
+                  ? []
+                  : [
+                      {
+                        command: CommandIDs.startCluster,
+                        args: { profile: name, ask: true }
+                      }
+                    ]),
                 { command: CommandIDs.editProfile, args: { name } },
                 { command: CommandIDs.checkProfile, args: { name } }
               ])
@@ -37,15 +47,13 @@ export function ProfileList(props: {
           >
             <span>
               <b>{name}</b>
-              <span
-                className="jp-DtrainUi-under"
-                data-error={error ? true : undefined}
-              >
-                {error?.message ??
-                  (file ? (backend ?? '') : trans.__('built in'))}
-              </span>
+              {!error && (
+                <span className="jp-DtrainUi-under">
+                  {file ? (backend ?? '') : trans.__('built in')}
+                </span>
+              )}
             </span>
-            {mayWrite && (
+            {mayWrite && commands.hasCommand(CommandIDs.editProfile) && (
               <span className="jp-DtrainUi-actions">
                 <Action
                   label={trans.__('Check')}
@@ -59,6 +67,7 @@ export function ProfileList(props: {
                 />
               </span>
             )}
+            {error && <Problem error={error} file={file} />}
           </li>
         ))}
       </ul>

@@ -2,6 +2,8 @@ import { CodeCell } from '@jupyterlab/cells';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
+import { hasCurrentLine, isSetUp } from '../../jupyterlab/breakpointGutter';
+
 /** The part of JupyterLab's service that is used. */
 type Service = Pick<IDebugger, 'session' | 'getCodeId'> & {
   readonly model: {
@@ -11,9 +13,6 @@ type Service = Pick<IDebugger, 'session' | 'getCodeId'> & {
     >;
   };
 };
-
-/** What JupyterLab adds to the editor of a cell that it sets up for the debugger. */
-const SET_UP = '.cm-breakpoint-gutter';
 
 /**
  * Highlight the line of the current frame in a cell whose editor was set up after the frame was chosen.
@@ -43,8 +42,7 @@ export async function highlightCurrentLine(
   }
   const goesOn = (): boolean => !cell.isDisposed && callstack.frame === frame;
   await setUp(cell, callstack.currentFrameChanged, goesOn);
-  const isMarked = cell.node.querySelector('.jp-DebuggerEditor-highlight');
-  if (goesOn() && !isMarked) {
+  if (goesOn() && !hasCurrentLine(cell.node)) {
     callstack.frame = frame; // emits its signal
   }
 }
@@ -62,7 +60,7 @@ async function setUp(
 ): Promise<void> {
   await new Promise<void>(resolve => {
     const look = (): void => {
-      if (!goesOn() || cell.node.querySelector(SET_UP)) {
+      if (!goesOn() || isSetUp(cell.node)) {
         observer.disconnect();
         changed.disconnect(look);
         cell.disposed.disconnect(look);

@@ -8,6 +8,7 @@ import {
   WidgetType
 } from '@codemirror/view';
 import { Cell } from '@jupyterlab/cells';
+import { CodeMirrorEditor } from '@jupyterlab/codemirror';
 
 /**
  * A mark at a line: ranks that are paused there, wait in a collective, or are awaited by others.
@@ -107,17 +108,17 @@ export function shownOf(
   marks: Readonly<Record<string, readonly IMark[]>>
 ): IMark[] {
   const all: IMark[] = [];
-  const known = new Map<number, string>();
+  const owners = new Map<number, string>();
   for (const kind of ['stuck', 'waits']) {
     for (const [owner, some] of Object.entries(marks)) {
       for (const { line } of some.filter(m => m.kind === kind)) {
-        known.set(line, known.get(line) ?? owner);
+        owners.set(line, owners.get(line) ?? owner);
       }
     }
   }
   for (const [owner, some] of Object.entries(marks)) {
     all.push(
-      ...some.filter(m => m.kind !== 'waits' || known.get(m.line) === owner)
+      ...some.filter(m => m.kind !== 'waits' || owners.get(m.line) === owner)
     );
   }
   return all;
@@ -201,14 +202,8 @@ function asking(
   );
 }
 
-/** The part of JupyterLab's editor that is used. */
-interface IEditor {
-  editor: EditorView;
-  injectExtension: (extension: typeof field) => void;
-}
-
 /** Editors that already have the field. */
-const prepared = new WeakSet<IEditor>();
+const prepared = new WeakSet<CodeMirrorEditor>();
 
 /**
  * Marks at lines of cells, by one owner: a debugger or a verdict. Marks of other owners are unaffected.
@@ -221,8 +216,8 @@ export class LineMarks {
    * no lines yet.
    */
   put(cell: Cell, marks: readonly IMark[]): void {
-    const editor = cell.editor as unknown as IEditor | null;
-    if (!editor || cell.model.type !== 'code') {
+    const { editor } = cell;
+    if (!(editor instanceof CodeMirrorEditor) || cell.model.type !== 'code') {
       return;
     }
     const text = JSON.stringify(marks);
@@ -240,5 +235,5 @@ export class LineMarks {
   }
 
   /** Editor → its marks as text, for comparison. */
-  private _shown = new WeakMap<IEditor, string>();
+  private _shown = new WeakMap<CodeMirrorEditor, string>();
 }

@@ -1,10 +1,15 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
 
+import { makeVerdict } from '../../testing/clusters';
+import { Job, Verdict } from '../../tokens';
 import { IMark, shownOf } from './lineMarks';
-import { asksOf, marksOf } from './rankMarks';
-import { DebugView, RankView } from '../model/model';
+import { asksOf, marksOf, RankMarks } from './rankMarks';
+import { DebugModel, DebugView, RankView } from '../model/model';
 
 const trans = nullTranslator.load('');
 const CELL = '/tmp/ipykernel_12/345.py';
@@ -44,6 +49,44 @@ it('says beside a line who stands there and who waits', () => {
     { line: 9, kind: 'paused', text: 'rank 5' }
   ]);
   expect(marksOf(view, '/tmp/ipykernel_12/1.py', trans)).toEqual([]);
+});
+
+it('marks stuck ranks of a job once, however long they have been stuck', () => {
+  const signal = <T>() => new Signal<object, T>({});
+  const jobs: Job[] = [];
+  const changed = signal<void>();
+  const find = vi.fn();
+  new RankMarks(
+    { changed: signal(), view: { world: 'j1' } } as unknown as DebugModel,
+    {
+      model: { breakpoints: { changed: signal(), restored: signal() } }
+    } as unknown as IDebugger,
+    { find } as unknown as INotebookTracker,
+    { clusters: [], jobs, changed } as never,
+    trans,
+    () => []
+  );
+  const sampled = (...verdicts: Verdict[]): number => {
+    jobs[0] = { id: 'j1', name: 'long', metrics: { verdicts } } as Job;
+    changed.emit();
+    return find.mock.calls.length;
+  };
+  expect(sampled()).toBe(0);
+  const draws = [1, 2, 3].map(since_s =>
+    sampled(makeVerdict({ since_s, values: { seconds: since_s } }))
+  );
+  expect(draws).toEqual([1, 1, 1]);
+  expect(sampled(makeVerdict({ peers: [0, 2] }))).toBe(2);
+  expect(sampled()).toBe(3);
+});
+
+it('says where a stuck rank of a job stands', () => {
+  const stuck = { ...rank(1, { phase: 'running' }), stuck: 'stuck' };
+  const ranks = [rank(0, { phase: 'running', operation: REDUCE }), stuck];
+  expect(marksOf({ ranks }, CELL, trans)).toEqual([
+    { line: 6, kind: 'waits', text: 'rank 0, in all_reduce' },
+    { line: 6, kind: 'stuck', text: 'rank 1, stuck' }
+  ]);
 });
 
 it('tells breakpoints that ask something from those that stop always', () => {

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ILocation } from '../../locations/location';
 import { indexIn, openNotebookOf } from '../../locations/open';
-import { Cluster, ILiveState } from '../../tokens';
+import { Cluster, IKernelRecords, ILiveState } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
 import { alarmOf } from '../../verdicts/verdict';
 import { IMark, LineMarks } from './lineMarks';
@@ -23,10 +23,10 @@ export function marksOfVerdict(
   trans: TranslationBundle
 ): IPlacedMark[] {
   const alarm = alarmOf(cluster.metrics);
-  const found: IPlacedMark[] = [];
+  const marks: IPlacedMark[] = [];
   for (const { ranks, blamed, where } of alarm?.standings ?? []) {
     if (where?.cell && where.line) {
-      found.push({
+      marks.push({
         place: where,
         line: where.line,
         kind: blamed ? 'stuck' : 'waits',
@@ -37,14 +37,14 @@ export function marksOfVerdict(
       });
     }
   }
-  return found;
+  return marks;
 }
 
 /** Of ranks that others wait for, and that may still join them. */
 function computing(ranks: readonly number[], trans: TranslationBundle): string {
   const named = formatRanks(ranks);
   return named.length > MOST_NAMED
-    ? trans.__('%1 ranks compute here', ranks.length)
+    ? trans._n('%1 rank computes here', '%1 ranks compute here', ranks.length)
     : trans._n(
         'rank %2 computes here',
         'ranks %2 compute here',
@@ -58,20 +58,16 @@ function words(
   blamed: boolean,
   trans: TranslationBundle
 ): string {
-  if (ranks.length === 1) {
-    return blamed
-      ? trans.__('rank %1 is here', ranks[0])
-      : trans.__('rank %1 waits here', ranks[0]);
-  }
+  const count = ranks.length;
   const named = formatRanks(ranks);
   if (named.length > MOST_NAMED) {
     return blamed
-      ? trans.__('%1 ranks are here', ranks.length)
-      : trans.__('%1 ranks wait here', ranks.length);
+      ? trans._n('%1 rank is here', '%1 ranks are here', count)
+      : trans._n('%1 rank waits here', '%1 ranks wait here', count);
   }
   return blamed
-    ? trans.__('ranks %1 are here', named)
-    : trans.__('ranks %1 wait here', named);
+    ? trans._n('rank %2 is here', 'ranks %2 are here', count, named)
+    : trans._n('rank %2 waits here', 'ranks %2 wait here', count, named);
 }
 
 /** Marks stuck and waiting ranks at their lines in every open notebook. */
@@ -79,6 +75,7 @@ export class VerdictMarks {
   constructor(
     private _model: ILiveState,
     private _tracker: INotebookTracker,
+    private _records: IKernelRecords,
     private _trans: TranslationBundle
   ) {
     _model.changed.connect(this._draw, this);
@@ -106,7 +103,8 @@ export class VerdictMarks {
   private _cell(place: ILocation): Cell | null {
     const panel: NotebookPanel | null = openNotebookOf(
       this._tracker,
-      place.notebook
+      place.notebook,
+      this._records
     );
     const index = panel ? indexIn(panel, place) : -1;
     return panel?.content.widgets[index] ?? null;

@@ -5,7 +5,7 @@ import {
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { ILiveState } from '../../tokens';
+import { IKernelRecords, ILiveState } from '../../tokens';
 import { VerdictMarks } from './verdictMarks';
 
 /** Marks at the lines where ranks are stuck, in every open notebook. */
@@ -13,15 +13,16 @@ export const verdictMarksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:verdict-marks',
   description: 'Marks the lines of cells where ranks are stuck.',
   autoStart: true,
-  requires: [ILiveState, INotebookTracker],
+  requires: [ILiveState, IKernelRecords, INotebookTracker],
   optional: [ITranslator],
   activate: (
     _: JupyterFrontEnd,
     model: ILiveState,
+    records: IKernelRecords,
     tracker: INotebookTracker,
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    new VerdictMarks(model, tracker, trans);
+    new VerdictMarks(model, tracker, records, trans);
   }
 };

@@ -63,20 +63,20 @@ export function pointsOf(
     const name = isCell(path) ? its : its.slice(its.lastIndexOf('/') + 1);
     return lineOf({ path, name, line: point.line ?? 0 }, trans);
   };
-  const found: IPoint[] = [];
+  const listed: IPoint[] = [];
   for (const [file, points] of model.breakpoints) {
     for (const own of points) {
       const path = own.source?.path ?? file;
       const line = own.line ?? 0;
       const asks = asked.find(a => a.path === path && a.line === line) ?? null;
-      found.push({ name: name(own), path, line, asks, own });
+      listed.push({ name: name(own), path, line, asks, own });
     }
   }
   for (const asks of asked) {
     const { path, line } = asks;
-    if (!found.some(p => p.path === path && p.line === line)) {
+    if (!listed.some(p => p.path === path && p.line === line)) {
       const bare = { source: { path }, line, verified: true };
-      found.push({
+      listed.push({
         name: name(bare as IDebugger.IBreakpoint),
         path,
         line,
@@ -85,5 +85,5 @@ export function pointsOf(
       });
     }
   }
-  return found.sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
+  return listed.sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
 }

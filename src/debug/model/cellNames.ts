@@ -149,11 +149,11 @@ export class CellNames {
       return cellName(job, this._trans); // a job's own name, not the number that the cell had in a cluster
     }
     const all = this._cellsOf(path);
-    const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
-    if (!found) {
+    const match = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
+    if (!match) {
       return path;
     }
-    const { panel, cell, text } = found;
+    const { panel, cell, text } = match;
     const named = {
       id: cell.model.id,
       count: cell.model.executionCount,
@@ -221,31 +221,31 @@ export class CellNames {
       this._texts.clear();
       this._ids = new WeakMap();
     }
-    const known = this._texts.get(path);
-    if (known?.every(one => !one.cell.isDisposed && isStill(one))) {
-      return known;
+    const cached = this._texts.get(path);
+    if (cached?.every(one => !one.cell.isDisposed && isStill(one))) {
+      return cached;
     }
-    const found: ICellText[] = [];
+    const texts: ICellText[] = [];
     this._forEach(panel => {
       for (const cell of distributedOf(panel)) {
         const text = textOf(cell);
         if (this._idOf(cell, text) === path) {
-          found.push({ panel, cell, text });
+          texts.push({ panel, cell, text });
         }
       }
     });
-    if (found.length) {
-      this._texts.set(path, found);
+    if (texts.length) {
+      this._texts.set(path, texts);
     } else {
       this._texts.delete(path);
     }
-    return found;
+    return texts;
   }
 
   private _idOf(cell: CodeCell, text: string): string {
-    const known = this._ids.get(cell);
-    if (known?.text === text) {
-      return known.id;
+    const cached = this._ids.get(cell);
+    if (cached?.text === text) {
+      return cached.id;
     }
     const id = this._debug.getCodeId(text);
     this._ids.set(cell, { text, id });

@@ -65,8 +65,10 @@ const row = (
     device: null,
     norm: null,
     nans: 0,
+    exact: '',
     max_abs: null,
-    error: /(defined|Error)$/.test(text)
+    error: /(defined|Error)$/.test(text),
+    lacks: /defined$/.test(text)
   }))
 });
 

@@ -52,8 +52,6 @@ const USUAL = new Set(
     ' '
   )
 );
-/** The error of a rank that has no such variable. */
-const LACKS = /\bNameError\b|\bis not defined\b/;
 /** Types of definitions, which are not compared. */
 const DEFINED = /^(module|type|ABCMeta|function|method|builtin_function.*)$/;
 
@@ -79,8 +77,10 @@ export async function variablesOf(ask: Ask, rank: number): Promise<string[]> {
     return [];
   }
   const { variablesReference } = locals;
-  const found = await ask('variables', { variablesReference });
-  const { variables = [] } = (found?.body ?? {}) as { variables?: IVariable[] };
+  const answer = await ask('variables', { variablesReference });
+  const { variables = [] } = (answer?.body ?? {}) as {
+    variables?: IVariable[];
+  };
   return variables.filter(isValue).map(variable => variable.name);
 }
 
@@ -111,11 +111,7 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
   if (values.length > 1) {
     return 'differs';
   }
-  if (
-    !values.length ||
-    !row.comparable ||
-    errors.some(group => !LACKS.test(group.text))
-  ) {
+  if (!values.length || !row.comparable || errors.some(group => !group.lacks)) {
     return 'unknown';
   }
   if (errors.length) {

@@ -43,8 +43,8 @@ export class ExpressionStore {
 
   /** Read what an earlier page has kept; expressions of this page come after those. */
   async load(): Promise<void> {
-    const found = await this._state.fetch(KEY);
-    for (const [path, expressions] of Array.isArray(found) ? found : []) {
+    const stored = await this._state.fetch(KEY);
+    for (const [path, expressions] of Array.isArray(stored) ? stored : []) {
       if (typeof path === 'string' && Array.isArray(expressions)) {
         this._stored.set(
           path,
@@ -64,7 +64,7 @@ export class ExpressionStore {
       return;
     }
     // after a rename, a session has its former path for a while
-    if (next.id !== this._shown?.id) {
+    if (!this._shown || next.id !== this._shown.id) {
       const stored = this._stored.get(localPath(next.path)) ?? [];
       // nobody's: they were added before there was a notebook
       const added = this._shown ? [] : this._now();

@@ -1,5 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
+import { sendUnlisted } from '../../jupyterlab/debuggerSession';
+
 export interface IAnswer {
   success: boolean;
   message?: string;
@@ -23,11 +25,7 @@ export async function ask(
   command: string,
   args: Record<string, unknown>
 ): Promise<IAnswer> {
-  const send = session.sendRequest.bind(session) as unknown as (
-    command: string,
-    args: Record<string, unknown>
-  ) => Promise<IAnswer>;
-  const answer = await send(command, args);
+  const answer = await sendUnlisted<IAnswer>(session, command, args);
   if (!answer.success) {
     throw new Refused(answer.message ?? command, answer.code);
   }

@@ -2,7 +2,8 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
-import { ask, IAnswer, Refused } from './kernelRequest';
+import { ComparedExpressions } from './comparedExpressions';
+import { ask, IAnswer } from './kernelRequest';
 import { KernelEnd } from './kernelEnd';
 import {
   AcrossRow,
@@ -46,15 +47,26 @@ export class DebugModel {
 
   /** The compared expressions, with their last answers. */
   get rows(): readonly { expression: string; row: AcrossRow | null }[] {
-    return this._expressions.map(expression => ({
-      expression,
-      row: this._rows.get(expression) ?? null
-    }));
+    return this._expressions.rows;
   }
 
   /** Focus this rank. */
   async focus(rank: number): Promise<void> {
-    await this.send('dtrain/focus', { rank });
+    this._wanted = rank;
+    this._changed.emit();
+    try {
+      await this.send('dtrain/focus', { rank });
+    } finally {
+      if (this._wanted === rank) {
+        this._wanted = null;
+        this._changed.emit();
+      }
+    }
+  }
+
+  /** The rank that the user has chosen, until the kernel has answered; null for none. */
+  get asked(): number | null {
+    return this._wanted;
   }
 
   /** Send a request to the kernel's debugger; a refusal becomes an error with its message. */
@@ -68,26 +80,12 @@ export class DebugModel {
 
   /** Compare one more expression; an error if it is not valid Python. */
   async compare(expression: string): Promise<void> {
-    const text = expression.trim();
-    if (!text || this._expressions.includes(text)) {
-      return;
-    }
-    this._expressions.push(text);
-    this._changed.emit();
-    const refused = await this._evaluate(text);
-    if (refused?.code === UNREADABLE) {
-      this.forget(text);
-      throw refused;
-    }
+    await this._expressions.add(expression);
   }
 
   /** Compare these expressions instead, such as those of another notebook. */
   restore(expressions: readonly string[]): void {
-    this._expressions = [...new Set(expressions)];
-    this._rows.clear();
-    this._latest.clear();
-    this._expressions.forEach(each => void this._evaluate(each)); // if ranks are debugged
-    this._changed.emit();
+    this._expressions.restore(expressions);
   }
 
   /** Variables of a paused rank's innermost frame that differ between ranks; null until requested. */
@@ -146,11 +144,9 @@ export class DebugModel {
     }
   }
 
+  /** Compare an expression no longer. */
   forget(expression: string): void {
-    this._expressions = this._expressions.filter(e => e !== expression);
-    this._rows.delete(expression);
-    this._latest.delete(expression);
-    this._changed.emit();
+    this._expressions.forget(expression);
   }
 
   private _titled(): void {
@@ -174,7 +170,7 @@ export class DebugModel {
 
   private _clear(): void {
     this._view = null;
-    this._rows.clear();
+    this._expressions.dropAnswers();
     this._round += 1;
     this._differences = null;
     this._changed.emit();
@@ -189,7 +185,7 @@ export class DebugModel {
     this._view = event.body as DebugView;
     if (!this._view.on) {
       // earlier values are outdated
-      this._rows.clear();
+      this._expressions.dropAnswers();
     }
     const moved = places(before) !== places(this._view);
     const looksAt = before?.focus !== this._view.focus;
@@ -207,46 +203,10 @@ export class DebugModel {
       // values are outdated, also if ranks run or are idle now; ranks stop one by one, so wait for all
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
-        this._expressions.forEach(e => void this._evaluate(e));
+        this._expressions.evaluate();
       }, SETTLE);
     }
     this._changed.emit();
-  }
-
-  /** @returns the kernel's refusal, which is displayed instead of values; null if it answered. */
-  private async _evaluate(expression: string): Promise<Refused | null> {
-    if (!this._view?.on) {
-      return null;
-    }
-    let refused: Refused | null = null;
-    const number = (this._asked += 1);
-    this._latest.set(expression, number);
-    let row: AcrossRow;
-    try {
-      const found = await this._across(expression);
-      if (!found) {
-        return null;
-      }
-      row = found;
-    } catch (error) {
-      refused = error instanceof Refused ? error : null;
-      row = {
-        expression,
-        same: false,
-        groups: [],
-        first: '',
-        differing: 0,
-        total: 0,
-        running: [],
-        comparable: true,
-        text: error instanceof Error ? error.message : String(error)
-      };
-    }
-    if (this._latest.get(expression) === number) {
-      this._rows.set(expression, row);
-      this._changed.emit();
-    }
-    return refused;
   }
 
   /** An expression's value on all ranks; null if they are no longer debugged. */
@@ -262,23 +222,21 @@ export class DebugModel {
   }
 
   private _again = 0;
+  private _wanted: number | null = null;
   /** Clears the state when the kernel ends: a new kernel sends none before it has loaded our extension. */
   private _kernel = new KernelEnd(() => this._clear());
   private _differences: IDifferences | null = null;
   /** Number of the current comparison of variables: older ones stop. */
   private _round = 0;
   private _view: DebugView | null = null;
-  private _expressions: string[] = [];
-  private _rows = new Map<string, AcrossRow>();
+  private _expressions = new ComparedExpressions({
+    isOn: () => !!this._view?.on,
+    across: expression => this._across(expression),
+    tell: () => this._changed.emit()
+  });
   private _timer = 0;
-  private _asked = 0;
-  /** Expression → number of its latest evaluation; answers to earlier ones are ignored. */
-  private _latest = new Map<string, number>();
   private _changed = new Signal<this, void>(this);
 }
-
-/** Error code for an expression that is not valid Python (`dtrain_lab/services/debugger/across.py`). */
-const UNREADABLE = 'unreadable_expression';
 
 /** Ms from a stop until expressions are evaluated. */
 const SETTLE = 120;

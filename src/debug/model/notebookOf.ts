@@ -17,13 +17,13 @@ export function notebookOf(
 
 /** Texts of the code cells of all open notebooks. */
 export function codeOf(tracker: INotebookTracker): string[] {
-  const found: string[] = [];
+  const sources: string[] = [];
   tracker.forEach(({ content }) => {
     for (const { model } of content.widgets) {
       if (model.type === 'code') {
-        found.push(model.sharedModel.getSource());
+        sources.push(model.sharedModel.getSource());
       }
     }
   });
-  return found;
+  return sources;
 }

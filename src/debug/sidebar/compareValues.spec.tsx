@@ -35,6 +35,44 @@ it('says that there is nothing to compare only if no other rank was looked at', 
   expect(loneIn({ ...unseen, left: 3 }, view('running', 'paused'))).toBeNull();
 });
 
+it('says whose value each one is, and keeps it in full', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const group = (ranks: number[], text: string, exact: string): object => ({
+    ...{ ranks, text, exact, outlier: false, shape: null, dtype: null },
+    ...{ device: null, norm: null, nans: 0, max_abs: null, error: false }
+  });
+  const row = {
+    ...{ expression: 'loss', text: '0.333333 to 0.5', running: [] },
+    groups: [
+      group([0, 2], '0.333333', '0.3333333333333333'),
+      group([1], '0.5', '')
+    ]
+  };
+  root.render(
+    <CompareValues
+      model={
+        {
+          rows: [{ expression: 'loss', row }],
+          differences: null
+        } as unknown as DebugModel
+      }
+      view={null}
+      trans={nullTranslator.load('x')}
+      onError={error => expect(error).toBeUndefined()}
+    />
+  );
+  await vi.waitFor(() => expect(host.querySelector('b')).not.toBeNull());
+  const values = [...host.querySelectorAll('b')];
+  expect(values.map(b => b.textContent?.replace(/\u00a0/g, ' '))).toEqual([
+    'Ranks 0, 2: 0.333333',
+    'Rank 1: 0.5'
+  ]);
+  expect(values.map(b => b.title)).toEqual(['0.3333333333333333', '0.5']);
+  root.unmount();
+  host.remove();
+});
+
 it('names first what an error names', () => {
   const text = "NameError: name 'torch' is not defined";
   expect(sorted(['a', 'x', 'torch'], [{ text: '' }, { text }])).toEqual([

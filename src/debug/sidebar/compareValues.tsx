@@ -1,13 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useId, useRef, useState } from 'react';
 
-import { formatRanks, formatValue, unbroken } from '../../metrics/format';
+import { formatRanks, unbroken } from '../../metrics/format';
 import { DebugModel, DebugView } from '../model/model';
-import { AcrossRow } from '../model/compareVariables';
 import { IDifferences } from '../model/compareVariables';
-import { runningText } from '../model/texts';
 import { OnlyOnSome } from './onlyOnSome';
 import { GROWS } from './sectionHeights';
+import { Values } from './valuesOnRanks';
 
 interface IProps {
   model: DebugModel;
@@ -192,12 +191,15 @@ export function loneIn(
   { unseen, left, rows, same, alike, only }: IDifferences,
   { ranks }: Pick<DebugView, 'ranks'>
 ): number | null {
-  const seen = ranks.filter(
+  const comparable = ranks.filter(
     r => r.phase !== 'gone' && !unseen.includes(r.rank)
   );
   const compared = rows.length + same + alike + only.length;
-  return !left && !compared && seen.length === 1 && seen[0].phase === 'paused'
-    ? seen[0].rank
+  return !left &&
+    !compared &&
+    comparable.length === 1 &&
+    comparable[0].phase === 'paused'
+    ? comparable[0].rank
     : null;
 }
 
@@ -221,69 +223,6 @@ export function differencesText(
     trans._n('%1 more was not looked at', '%1 more were not looked at', beyond)
   ];
   const counts = [1, same, alike, unknown, beyond];
-  const told = parts.filter((_, i) => counts[i]);
-  return `${told.join(', ')}.`;
-}
-
-function Values(props: IProps & { row: AcrossRow }): JSX.Element {
-  const { row, model, view, trans, onError } = props;
-  const [first] = row.groups;
-  return (
-    <>
-      <div title={first ? details(first, trans) : undefined}>
-        {first || !row.running.length
-          ? row.text
-          : trans.__('not looked at: %1', runningText(row, view, trans))}
-      </div>
-      {row.groups.length > 1 &&
-        row.groups.slice(0, MOST).map(group => (
-          <div key={group.ranks[0]} data-outlier={group.outlier || undefined}>
-            <span className="jp-DtrainUi-hidden">{trans.__('Ranks')} </span>
-            <b title={details(group, trans)}>
-              {formatRanks(group.ranks)}: {group.text}
-              {group.nans > 0 && `, ${trans.__('%1 NaN', group.nans)}`}
-              {group.max_abs !== null &&
-                `, ${trans.__('largest difference %1', formatValue(group.max_abs, 2))}`}
-            </b>{' '}
-            {group.outlier && (
-              <button
-                type="button"
-                className="jp-DtrainUi-link"
-                onClick={() => void model.focus(group.ranks[0]).catch(onError)}
-              >
-                {trans.__('Look at rank %1', group.ranks[0])}
-              </button>
-            )}
-          </div>
-        ))}
-      {row.running.length > 0 && row.groups.length > 0 && (
-        <div className="jp-DtrainUi-under">{runningText(row, view, trans)}</div>
-      )}
-      {row.groups.length > MOST && (
-        <div className="jp-DtrainUi-under">
-          {trans.__('… and %1 more', row.groups.length - MOST)}
-        </div>
-      )}
-    </>
-  );
-}
-
-/** Maximum number of groups of ranks in a row. */
-const MOST = 8;
-
-function details(
-  group: AcrossRow['groups'][number],
-  trans: TranslationBundle
-): string {
-  if (!group.dtype || !group.shape) {
-    return group.text;
-  }
-  const parts = [
-    `${group.dtype}[${group.shape.join(', ')}]`,
-    group.device ?? ''
-  ];
-  if (group.norm !== null) {
-    parts.push(trans.__('norm %1', formatValue(group.norm)));
-  }
-  return parts.filter(Boolean).join(' · ');
+  const shownParts = parts.filter((_, i) => counts[i]);
+  return trans.__('%1.', shownParts.join(', '));
 }

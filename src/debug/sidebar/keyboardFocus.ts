@@ -1,7 +1,8 @@
+import { CLASSES } from '../../jupyterlab/markup';
+
 /** Ms after a key press in which the notebook can't take the focus by itself. */
 const STAY = 2000;
-/** A notebook, a console, a file. */
-const DOCUMENT = '.jp-MainAreaWidget';
+const DOCUMENT = `.${CLASSES.document}`;
 
 /**
  * Keep the keyboard in a section of the debugger's sidebar.

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatRanks } from '../../metrics/format';
+import { Filled } from '../../ui/text/filled';
 import { RankView } from '../model/model';
 import { Only } from '../model/compareVariables';
 
@@ -27,19 +28,43 @@ export function OnlyOnSome({ only, ranks, trans }: IProps): JSX.Element {
             data-only={String(one.ranks)}
             title={names.join(', ')}
           >
-            {trans._n(
-              'Only on rank %2:',
-              'Only on ranks %2:',
-              one.ranks.length,
-              formatRanks(one.ranks)
-            )}{' '}
-            <code>{names.slice(0, MOST_NAMES).join(', ')}</code>
-            {more > 0 && ` ${trans.__('and %1 more', more)}`}
+            <Filled
+              text={onlyText(one.ranks, more, trans)}
+              parts={[
+                <code key="names">{names.slice(0, MOST_NAMES).join(', ')}</code>
+              ]}
+            />
           </p>
         );
       })}
     </>
   );
+}
+
+/** On which ranks only, with %1 for the names that are shown. */
+function onlyText(
+  ranks: readonly number[],
+  more: number,
+  trans: TranslationBundle
+): string {
+  const count = ranks.length;
+  const named = formatRanks(ranks);
+  return more > 0
+    ? trans._n(
+        'Only on rank %2: %3 and %4 more',
+        'Only on ranks %2: %3 and %4 more',
+        count,
+        named,
+        '%1',
+        more
+      )
+    : trans._n(
+        'Only on rank %2: %3',
+        'Only on ranks %2: %3',
+        count,
+        named,
+        '%1'
+      );
 }
 
 /** Names, those first that an error names: "name 'torch' is not defined". */

@@ -130,7 +130,7 @@ it('takes ranks as the page writes them', async () => {
   });
   const field = await vi.waitFor(() => {
     const found = host.querySelector<HTMLInputElement>(
-      '.jp-DtrainDebug-mode input'
+      '.jp-DtrainDebug-mode > input'
     );
     expect(found).not.toBeNull();
     return found!;
@@ -193,6 +193,23 @@ it('looks where the last cell failed only while no cell runs', async () => {
     expect(found).toBe(phase === 'idle');
     end();
   }
+});
+
+it('breaks the place of a file before its line only, and names it in full', async () => {
+  const all = view(0);
+  const [rank] = all.ranks;
+  const place = { file: '/home/me/mylib.py', function: 'step', line: 19 };
+  const { host, end } = draw({ ...all, ranks: [{ ...rank, place }] }, 'x');
+  const square = await vi.waitFor(() => {
+    const found = host.querySelector<HTMLElement>('[data-rank="0"]');
+    expect(found).not.toBeNull();
+    return found!;
+  });
+  expect(square.querySelector(':scope > span:last-child')?.innerHTML).toBe(
+    'mylib.py<wbr>:19'
+  );
+  expect(square.title).toBe('step · x:19');
+  end();
 });
 
 it('lets a line of a narrow square end before the number of a cell, and nowhere in it', async () => {

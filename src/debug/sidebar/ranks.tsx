@@ -124,6 +124,8 @@ interface ISending extends IProps {
 function Grid(props: ISending): JSX.Element {
   const { model, view, cells: known, trans, onError } = props;
   const done = doneIn(view, known);
+  const place = (rank: IShownView['ranks'][number]): string =>
+    placeOf(rank, hasEnded(view), known, done, trans);
   const grid = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<number | null>(null);
   const tab = active ?? view.focus ?? 0;
@@ -168,7 +170,12 @@ function Grid(props: ISending): JSX.Element {
           tabIndex={rank.rank === tab ? 0 : -1}
           onFocus={() => setActive(rank.rank)}
           onClick={() => void model.focus(rank.rank).catch(onError)}
-          title={rank.place ? inFull(rank.place, known, trans) : undefined}
+          title={[
+            rank.phase === 'paused' ? '' : place(rank),
+            rank.place ? inFull(rank.place, known, trans) : ''
+          ]
+            .filter(Boolean)
+            .join(' · ')}
         >
           <b>{rank.rank}</b>
           <Glyph
@@ -176,16 +183,27 @@ function Grid(props: ISending): JSX.Element {
             // beside it: the position if paused, otherwise the state
             label={rank.phase === 'paused' ? trans.__('paused') : ''}
           />
-          <span>
-            {/* a square may be too narrow for "cell [16],": then the whole number is on the next line */}
-            {placeOf(rank, hasEnded(view), known, done, trans).replace(
-              /\u00a0(?=\[)/,
-              ' '
-            )}
-          </span>
+          <span>{inParts(place(rank))}</span>
         </button>
       ))}
     </div>
+  );
+}
+
+/**
+ * A place, as a square may be too narrow for it: the whole number of a cell, "[16]," and that of a file's line,
+ * ":19", may be on the next line. Names are cut rather than broken; the whole place is seen when pointed at.
+ */
+function inParts(place: string): JSX.Element {
+  const [name, line] = place.replace(/\u00a0(?=\[)/, ' ').split(/(?=:\d+$)/, 2);
+  return line === undefined ? (
+    <>{name}</>
+  ) : (
+    <>
+      {name}
+      <wbr />
+      {line}
+    </>
   );
 }
 

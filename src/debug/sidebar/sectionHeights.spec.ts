@@ -1,6 +1,7 @@
+import { AccordionPanel, Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
-import { divide, IRequirements, LEAST } from './sectionHeights';
+import { ContentHeights, divide, IRequirements, LEAST } from './sectionHeights';
 
 const grows = (wanted: number, priority: number, most = 1): IRequirements => ({
   wanted,
@@ -47,3 +48,42 @@ it('leaves no room unused where all sections grow', () => {
   const heights = divide(400, [grows(100, 1), grows(60, 2)]);
   expect(heights).toEqual([220, 180]);
 });
+
+it.each([
+  [500, 200, []],
+  [499, 300, ['spare']],
+  // only what can't be lower than its content closes the last one
+  [300, 300, ['spare']],
+  [199, 300, ['spare', 'last']]
+])(
+  'closes spare sections of %i px where others are as high as %i px',
+  async (space, wanted, closed) => {
+    const accordion = new AccordionPanel();
+    const sections = ['firm', 'grows', 'spare', 'last'].map(label => {
+      const section = new Widget();
+      section.title.label = label;
+      accordion.addWidget(section);
+      return section;
+    });
+    const [firm, grows, spare, last] = sections;
+    Object.defineProperty(accordion.node, 'clientHeight', {
+      get: () =>
+        space + accordion.spacing * sections.filter(s => s.isVisible).length
+    });
+    const high = (offsetHeight: number): HTMLElement =>
+      Object.defineProperty(document.createElement('div'), 'offsetHeight', {
+        value: offsetHeight
+      });
+    Widget.attach(accordion, document.body);
+    const heights = new ContentHeights(accordion, [], spare, last);
+    const growth = { beside: 0, least: LEAST, priority: 1, most: 1 };
+    heights.follow(firm, high(100), { ...growth, firm: true });
+    heights.follow(grows, high(wanted), { ...growth, firm: false });
+    heights.refresh();
+    await new Promise(resolve => window.requestAnimationFrame(resolve));
+    const names = sections.filter(s => !s.isVisible).map(s => s.title.label);
+    expect(names).toEqual(closed);
+    heights.dispose();
+    accordion.dispose();
+  }
+);

@@ -1,3 +1,4 @@
+import { IDisposable } from '@lumino/disposable';
 import { AccordionPanel, Widget } from '@lumino/widgets';
 import { MessageLoop } from '@lumino/messaging';
 
@@ -74,41 +75,46 @@ export interface IGrowth {
 }
 
 /** Gives sections of an accordion the height of their content, as far as there is room. */
-export class ContentHeights {
+export class ContentHeights implements IDisposable {
   /**
    * @param _weights - weights of sections that do not grow, by position, for the remaining height.
    * @param _spare - a section that is closed once if the others' content does not fit.
+   * @param _lastSpare - one that is closed once if even firm sections do not fit.
    */
   constructor(
     private _accordion: AccordionPanel,
     private _weights: readonly number[],
-    private _spare: Widget | null
+    private _spare: Widget | null,
+    private _lastSpare: Widget | null
   ) {
     _accordion.setRelativeSizes([..._weights]);
-    // the user has moved a handle
-    _accordion.handleMoved.connect(() => {
-      this._shares = false;
-    });
+    _accordion.handleMoved.connect(this._moved, this);
     this._observer = new ResizeObserver(() => this._apply());
     this._observer.observe(_accordion.node);
   }
 
   /** Let a section grow with an element inside it. */
   follow(section: Widget, content: HTMLElement, growth: IGrowth): void {
-    const known = this._growing.get(section);
-    if (known?.content === content) {
+    const growing = this._growing.get(section);
+    if (growing?.content === content) {
       return;
     }
-    if (known) {
-      this._observer.unobserve(known.content);
+    if (growing) {
+      this._observer.unobserve(growing.content);
     }
     this._growing.set(section, { ...growth, content });
     this._observer.observe(content);
   }
 
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
   dispose(): void {
+    this._isDisposed = true;
     this._observer.disconnect();
     this._growing.clear();
+    this._accordion.handleMoved.disconnect(this._moved, this);
   }
 
   /** Divide the height again; called when a height changes that no observed element has. */
@@ -116,36 +122,42 @@ export class ContentHeights {
     window.requestAnimationFrame(() => this._apply());
   }
 
+  /** The user has moved a handle. */
+  private _moved(): void {
+    this._shares = false;
+  }
+
   private _apply(): void {
+    if (this._isDisposed) {
+      return;
+    }
     const all = this._accordion.widgets;
     const titles = this._accordion.titles.reduce(
       (sum, title) => sum + title.offsetHeight,
       0
     );
-    const seen = all.filter(w => w.isVisible);
-    const handles = this._accordion.spacing * seen.length;
+    const visible = all.filter(w => w.isVisible);
+    const handles = this._accordion.spacing * visible.length;
     const space = this._accordion.node.clientHeight - titles - handles;
     if (space <= 0) {
       return;
     }
-    const wishes = seen.map(w => this._wish(w, all.indexOf(w)));
-    const needed = wishes.reduce(
-      (n, w) => n + Math.max(w.least, w.wanted ?? 0),
-      0
-    );
-    if (needed > space && this._spare?.isVisible) {
-      this._accordion.collapse(all.indexOf(this._spare));
-      this._spare = null;
+    const wishes = visible.map(w => this._wish(w, all.indexOf(w)));
+    const spare = this._takeSpare(visible, wishes, space);
+    if (spare) {
+      this._accordion.collapse(all.indexOf(spare));
       this._apply();
       return;
     }
     const heights = divide(space, wishes).map(Math.floor);
-    const now = heights.map((height, i) => `${all.indexOf(seen[i])}:${height}`);
+    const now = heights.map(
+      (height, i) => `${all.indexOf(visible[i])}:${height}`
+    );
     if (now.join() === this._before) {
       return;
     }
     this._before = now.join();
-    seen.forEach((section, i) => {
+    visible.forEach((section, i) => {
       if (this._growing.get(section)?.firm) {
         section.node.style.minHeight = `${Math.min(heights[i], wishes[i].wanted ?? 0)}px`;
       }
@@ -154,11 +166,35 @@ export class ContentHeights {
     MessageLoop.sendMessage(this._accordion, Widget.Msg.FitRequest);
     if (this._shares) {
       const sizes = this._accordion.relativeSizes();
-      seen.forEach((section, i) => {
+      visible.forEach((section, i) => {
         sizes[all.indexOf(section)] = heights[i] / space;
       });
       this._accordion.setRelativeSizes(sizes);
     }
+  }
+
+  /** The section to close, if the content does not fit; each is returned once. */
+  private _takeSpare(
+    visible: readonly Widget[],
+    wishes: readonly IRequirements[],
+    space: number
+  ): Widget | null {
+    const needed = (whole: (section: Widget) => boolean): number =>
+      wishes.reduce(
+        (sum, { least, wanted }, i) =>
+          sum + Math.max(least, (whole(visible[i]) && wanted) || 0),
+        0
+      );
+    let spare: Widget | null = null;
+    if (this._spare?.isVisible && needed(() => true) > space) {
+      [spare, this._spare] = [this._spare, null];
+    } else if (
+      this._lastSpare?.isVisible &&
+      needed(section => !!this._growing.get(section)?.firm) > space
+    ) {
+      [spare, this._lastSpare] = [this._lastSpare, null];
+    }
+    return spare;
   }
 
   private _wish(section: Widget, place: number): IRequirements {
@@ -180,6 +216,7 @@ export class ContentHeights {
 
   /** Assigned heights, by section. */
   private _before = '';
+  private _isDisposed = false;
   private _shares = true;
   private _observer: ResizeObserver;
   private _growing = new Map<Widget, IGrowth & { content: HTMLElement }>();

@@ -4,13 +4,14 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
 
+import { showBreakpoint } from '../../jupyterlab/debuggerService';
 import { ILiveState } from '../../tokens';
 import { CompareValues } from './compareValues';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './keyboardFocus';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
-import { noRanks, whoseVariables } from '../model/texts';
+import { noRanks } from '../model/texts';
 import { pointsOf } from '../model/breakpoints';
 import { withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
@@ -127,23 +128,6 @@ export class RanksSection extends Section {
   }
 }
 
-/** A line above JupyterLab's variables, shown while they are the kernel's and not a rank's. */
-export class WhoseVariables extends Widget {
-  constructor({ model, trans }: Pick<IDebugWidgets, 'model' | 'trans'>) {
-    super();
-    this.addClass('jp-Dtrain');
-    this.addClass('jp-DtrainDebug-whose');
-    this.addClass('jp-DtrainUi-under');
-    const tell = (): void => {
-      const text = whoseVariables(model.view, trans);
-      this.node.textContent = text;
-      this.setHidden(!text);
-    };
-    model.changed.connect(tell, this);
-    tell();
-  }
-}
-
 /** Breakpoints, in JupyterLab's own section: each is listed once. */
 export class PointsSection extends Section {
   constructor(
@@ -158,6 +142,11 @@ export class PointsSection extends Section {
     const { breakpoints } = args.debug.model;
     breakpoints.changed.connect(this.changed, this);
     breakpoints.restored.connect(this.changed, this);
+  }
+
+  override dispose(): void {
+    this._panel.removeClass('jp-DtrainDebug-own');
+    super.dispose();
   }
 
   protected content(): JSX.Element | null {
@@ -182,7 +171,7 @@ export class PointsSection extends Section {
           trans,
           debug.getCodeId('')
         )}
-        show={({ own }) => own && breakpoints.clicked.emit(own)}
+        show={({ own }) => own && showBreakpoint(breakpoints, own)}
         fixed={reported === null}
         trans={trans}
       />

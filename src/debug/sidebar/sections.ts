@@ -1,22 +1,16 @@
 import { IDebugger } from '@jupyterlab/debugger';
-import { AccordionPanel, Panel } from '@lumino/widgets';
+import { DisposableSet, IDisposable } from '@lumino/disposable';
 
+import { heightOfRows, partsOf } from '../../jupyterlab/debuggerSidebar';
+import { Report } from '../../jupyterlab/names';
 import { ContentHeights, LEAST } from './sectionHeights';
 import {
   CompareValuesSection,
   IDebugWidgets,
   PointsSection,
-  RanksSection,
-  WhoseVariables
+  RanksSection
 } from './sectionWidgets';
-
-/** Parts of JupyterLab's sidebar that are not in its interface. */
-interface IParts {
-  content?: Panel;
-  breakpoints?: Panel;
-  kernelSources?: Panel;
-  variables?: Panel;
-}
+import { WhoseVariables } from './whoseVariables';
 
 /** Padding above and below a section's content, px. */
 const BESIDE = 16;
@@ -26,34 +20,37 @@ const BESIDE_POINTS = 20;
 /** Height of its header and one expression, px. */
 const LEAST_ACROSS = 84;
 
-/** Height of all elements of a section that match, px. */
-function heightOf(selector: string, { node }: Panel): number {
-  return [...node.querySelectorAll<HTMLElement>(selector)].reduce(
-    (sum, { offsetHeight }) => sum + offsetHeight,
-    0
-  );
-}
-
-/** Add ranks, values across ranks and breakpoints to the debugger's sidebar. */
+/**
+ * Add ranks, values across ranks and breakpoints to the debugger's sidebar.
+ *
+ * @returns removes them.
+ */
 export function addSections(
   sidebar: IDebugger.ISidebar,
-  args: IDebugWidgets
-): void {
-  const { content, breakpoints, kernelSources, variables } =
-    sidebar as unknown as IParts;
+  args: IDebugWidgets,
+  report: Report
+): IDisposable {
+  const { content, breakpoints, kernelSources, sources, variables } = partsOf(
+    sidebar,
+    report
+  );
+  const added = new DisposableSet();
   const ranks = new RanksSection(args);
   sidebar.insertWidget(0, ranks);
   const across = new CompareValuesSection(args);
   sidebar.insertWidget(1, across);
-  variables?.insertWidget(0, new WhoseVariables(args));
-  if (!(content instanceof AccordionPanel)) {
-    return;
+  const whose = new WhoseVariables(args);
+  variables?.insertWidget(0, whose);
+  [ranks, across, whose].forEach(section => added.add(section));
+  if (!content) {
+    return added;
   }
   // equal shares would leave the ranks three lines
   const heights = new ContentHeights(
     content,
     [4, 3, 3, 2, 2, 1],
-    kernelSources ?? null
+    kernelSources,
+    sources
   );
   const whole = { least: LEAST, most: 1, firm: true };
   ranks.onContent = element =>
@@ -70,10 +67,11 @@ export function addSections(
       first: () =>
         args.model.rows.length || args.model.differences ? null : element
     });
-  ranks.disposed.connect(() => heights.dispose());
+  added.add(heights);
   if (breakpoints) {
     const points = new PointsSection(args, breakpoints);
     breakpoints.addWidget(points);
+    added.add(points);
     points.onContent = element =>
       heights.follow(breakpoints, element, {
         ...whole,
@@ -81,11 +79,12 @@ export function addSections(
         priority: 2,
         first: () => element.querySelector('form')?.closest('li') ?? null,
         // JupyterLab's own list, while no ranks are debugged, as after a restart of the kernel
-        otherwise: () => heightOf('.jp-DebuggerBreakpoint', breakpoints)
+        otherwise: () => heightOfRows(breakpoints)
       });
     const { changed, restored } = args.debug.model.breakpoints;
     [changed, restored].forEach(signal =>
-      signal.connect(() => heights.refresh())
+      signal.connect(() => heights.refresh(), points)
     );
   }
+  return added;
 }

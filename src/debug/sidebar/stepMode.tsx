@@ -16,6 +16,8 @@ export function StepMode(props: {
   // who has just chosen "Some…" has not had the time to write
   const [begins, setBegins] = useState(false);
   const field = useRef<HTMLInputElement>(null);
+  // arrow keys choose each mode that they pass: the focus leaves them only for who has pointed
+  const points = useRef(false);
   useLayoutEffect(() => {
     if (begins && view.mode === 'some') {
       field.current?.focus();
@@ -44,26 +46,32 @@ export function StepMode(props: {
   }
   const id = useId();
   return (
-    <div
-      className="jp-DtrainDebug-mode"
-      role="radiogroup"
-      aria-label={trans.__('Step')}
-    >
+    <div className="jp-DtrainDebug-mode">
       <span aria-hidden>{trans.__('Step')}</span>
-      <span className="jp-DtrainDebug-segments">
+      <span
+        className="jp-DtrainDebug-segments"
+        role="radiogroup"
+        aria-label={trans.__('Step')}
+        onPointerDown={() => {
+          points.current = true;
+        }}
+        onKeyDown={() => {
+          points.current = false;
+        }}
+      >
         {modes.map(({ mode, label }) => (
-          <button
-            key={mode}
-            type="button"
-            role="radio"
-            aria-checked={view.mode === mode}
-            onClick={() => {
-              setBegins(mode === 'some');
-              send('dtrain/mode', { mode });
-            }}
-          >
-            {label}
-          </button>
+          <label key={mode}>
+            <input
+              type="radio"
+              name={`${id} mode`}
+              checked={view.mode === mode}
+              onChange={() => {
+                setBegins(mode === 'some' && points.current);
+                send('dtrain/mode', { mode });
+              }}
+            />
+            <span>{label}</span>
+          </label>
         ))}
       </span>
       {view.mode === 'some' && (

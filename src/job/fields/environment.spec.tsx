@@ -9,43 +9,52 @@ import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
 it.each([
-  [[], 'Only the notebook is copied, with what starts it.'],
+  [[], true, 'Only the notebook is copied: its folder has no other file of'],
+  [
+    [],
+    false,
+    'Only the notebook is copied, without the files beside it: tick this box'
+  ],
   [
     ['code/data/a.json', 'code/b.py'],
+    true,
     '2 files are copied beside the notebook (2.0\u00a0KiB).'
   ]
-])('counts the copied files of the user, here %j', async (theirs, said) => {
-  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
-  const trans = nullTranslator.load('x');
-  const own = ['code/dtrain_main.py', 'job.sh', 'code/a.ipynb', 'job.json'];
-  const files = [...own, ...theirs];
-  const plan = {
-    files: files.map(path => ({ path, bytes: 1024, text: null })),
-    findings: []
-  } as unknown as JobPlan;
-  const host = document.body.appendChild(document.createElement('div'));
-  const root = createRoot(host);
-  await act(async () =>
-    root.render(
-      <Files
-        form={emptyForm(undefined, '')}
-        change={() => undefined}
-        plan={plan}
-        trans={trans}
-      />
-    )
-  );
-  expect(host.textContent).toContain(said);
-  const tab = tabsOf(plan, trans).find(({ key }) => key === 'files');
-  const lines = tab!.text.split('\n');
-  expect(lines).toHaveLength(files.length);
-  expect(lines.every(line => line.includes('1.0\u00a0KiB'))).toBe(true);
-  // what isn't the user's says what it is
-  const explained = lines.filter(line =>
-    /(the notebook|starts|what is)/.test(line)
-  );
-  expect(explained).toHaveLength(own.length);
-  expect(tab!.numbered).toBe(false);
-  act(() => root.unmount());
-  host.remove();
-});
+])(
+  'counts the copied files of the user, here %j',
+  async (theirs, wanted, said) => {
+    vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+    const trans = nullTranslator.load('x');
+    const own = ['code/dtrain_main.py', 'job.sh', 'code/a.ipynb', 'job.json'];
+    const files = [...own, ...theirs];
+    const plan = {
+      files: files.map(path => ({ path, bytes: 1024, text: null })),
+      findings: []
+    } as unknown as JobPlan;
+    const host = document.body.appendChild(document.createElement('div'));
+    const root = createRoot(host);
+    await act(async () =>
+      root.render(
+        <Files
+          form={{ ...emptyForm(undefined, ''), files: wanted }}
+          change={() => undefined}
+          plan={plan}
+          trans={trans}
+        />
+      )
+    );
+    expect(host.textContent).toContain(said);
+    const tab = tabsOf(plan, trans).find(({ key }) => key === 'files');
+    const lines = tab!.text.split('\n');
+    expect(lines).toHaveLength(files.length);
+    expect(lines.every(line => line.includes('1.0\u00a0KiB'))).toBe(true);
+    // what isn't the user's says what it is
+    const explained = lines.filter(line =>
+      /(the notebook|starts|what is)/.test(line)
+    );
+    expect(explained).toHaveLength(own.length);
+    expect(tab!.numbered).toBe(false);
+    act(() => root.unmount());
+    host.remove();
+  }
+);

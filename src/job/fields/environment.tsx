@@ -112,9 +112,15 @@ export function Files(props: {
               files.length,
               formatSize(bytes)
             )
-          : plan
-            ? trans.__('Only the notebook is copied, with what starts it.')
-            : ''
+          : !plan
+            ? ''
+            : form.files
+              ? trans.__(
+                  'Only the notebook is copied: its folder has no other file of at most 1 MiB to copy.'
+                )
+              : trans.__(
+                  'Only the notebook is copied, without the files beside it: tick this box to copy those of at most 1 MiB.'
+                )
       }
       trans={trans}
     >

@@ -42,7 +42,7 @@ export function faultsOf(
   defaults: string,
   trans: TranslationBundle
 ): IFault[] {
-  const found: IFault[] = [];
+  const faults: IFault[] = [];
   const whole = (
     field: 'nodes' | 'ranksPerNode' | 'retries' | 'warn',
     least: number,
@@ -53,14 +53,14 @@ export function faultsOf(
       return;
     }
     if (!/^[+-]?\d+$/.test(text)) {
-      const said = trans.__('"%1" is not a whole number.', text);
-      found.push({ field, text: said });
+      const message = trans.__('"%1" is not a whole number.', text);
+      faults.push({ field, text: message });
     } else if (Number(text) < least || Number(text) > most) {
-      const said =
+      const message =
         Number(text) > most
           ? trans.__('%1 is too high. Enter %2 or less.', text, most)
           : trans.__('%1 is too low. Enter %2 or more.', text, least);
-      found.push({ field, text: said });
+      faults.push({ field, text: message });
     }
   };
   whole('nodes', 1, Infinity);
@@ -69,7 +69,7 @@ export function faultsOf(
   whole('warn', 0, 86400);
   const time = form.time.trim();
   if (time && !TIME.test(time) && !FOR_EVER.test(time)) {
-    found.push({
+    faults.push({
       field: 'time',
       text: trans.__(
         '"%1" is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.',
@@ -79,7 +79,7 @@ export function faultsOf(
   }
   const name = form.name.trim();
   if (name && !JOB_NAME.test(name)) {
-    found.push({
+    faults.push({
       field: 'name',
       text: trans.__(
         '"%1" can\'t be a name. Use at most 63 letters, digits, spaces, dots, dashes and underscores.',
@@ -87,7 +87,7 @@ export function faultsOf(
       )
     });
   }
-  return [...found, ...ofParameters(form.parameters, defaults, trans)];
+  return [...faults, ...ofParameters(form.parameters, defaults, trans)];
 }
 
 /** What a field with an error is set to. */

@@ -31,6 +31,12 @@ it("lets the form's own faults stand before what the server said of what it was"
     text: 'lr has no value.'
   };
   expect(
-    problemsOf([own as never], null, [finding('width')], trans).parameters
+    problemsOf([own as never], null, [finding('lr')], trans).parameters
   ).toEqual({ text: 'lr has no value.', parameters: ['lr'] });
+  // other parameters, which the report names, are marked all the same
+  const found = [finding('lr'), finding('width')];
+  expect(problemsOf([own as never], null, found, trans).parameters).toEqual({
+    text: 'lr has no value.\nwidth gets a string. Give a number.',
+    parameters: ['lr', 'width']
+  });
 });

@@ -18,17 +18,13 @@ export function problemsOf(
   findings: readonly Finding[],
   trans: TranslationBundle
 ): Problems {
-  const found: Problems = {};
-  for (const one of findings) {
-    const { severity, code, field, message, fix, value, parameter } = one;
+  const problems: Problems = {};
+  for (const finding of findings) {
+    const { severity, code, field, value, parameter } = finding;
     const key = field && severity === 'problem' ? FIELDS[field] : undefined;
     if (key) {
-      found[key] = {
-        ...together(
-          found[key],
-          value ? message : `${message} ${fix}`.trim(),
-          parameter
-        ),
+      problems[key] = {
+        ...together(problems[key], adviceOn(finding), parameter),
         title:
           code === 'too_long' ? trans.__('This would never start.') : undefined,
         value: value ?? undefined
@@ -38,13 +34,31 @@ export function problemsOf(
   const named = error?.body.details.field;
   const key = typeof named === 'string' ? FIELDS[named] : undefined;
   if (error && key) {
-    found[key] = { text: error.message };
+    problems[key] = { text: error.message };
   }
   const own: Problems = {};
   for (const { field, text, parameter } of faults) {
     own[field] = together(own[field], text, parameter);
   }
-  return { ...found, ...own };
+  // the check knows of other parameters than the form itself: all are marked
+  const mine = own.parameters?.parameters;
+  for (const finding of mine ? findings : []) {
+    const { severity, field, parameter } = finding;
+    if (
+      field === 'parameters' &&
+      severity === 'problem' &&
+      parameter &&
+      !mine?.includes(parameter)
+    ) {
+      own.parameters = together(own.parameters, adviceOn(finding), parameter);
+    }
+  }
+  return { ...problems, ...own };
+}
+
+/** What is wrong, and how to fix it, unless a button does that. */
+function adviceOn({ message, fix, value }: Finding): string {
+  return value ? message : `${message} ${fix}`.trim();
 }
 
 /** All problems of a field with many parameters are shown. */

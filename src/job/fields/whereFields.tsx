@@ -75,6 +75,8 @@ function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
   const { form, change, problems, plan, trans } = props;
   const usual = plan?.size ? String(plan.size.ranks_per_node) : '';
   const usualNodes = plan?.size ? String(plan.size.nodes) : '';
+  // before the first check, and while nothing can be checked
+  const unknown = trans.__('auto');
   const nodes = Number(form.nodes || usualNodes);
   const each = Number(form.ranksPerNode || usual);
   const both = [problems.nodes, problems.ranksPerNode].filter(
@@ -104,7 +106,7 @@ function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
                 name="nodes"
                 given={{
                   ...given,
-                  placeholder: usualNodes,
+                  placeholder: usualNodes || unknown,
                   'aria-describedby': problems.nodes
                     ? aria['aria-describedby']
                     : undefined
@@ -125,7 +127,7 @@ function Size(props: IPart & { plan: JobPlan | null }): JSX.Element {
                 name="ranksPerNode"
                 given={{
                   ...given,
-                  placeholder: usual,
+                  placeholder: usual || unknown,
                   'aria-describedby': problems.ranksPerNode
                     ? aria['aria-describedby']
                     : undefined
@@ -148,21 +150,32 @@ function Partitions(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { plan, form, trans } = props;
-  const known = plan?.partitions ?? [];
-  const missing = form.partition && !known.some(p => p.name === form.partition);
+  const partitions = plan?.partitions ?? [];
+  const missing =
+    form.partition && !partitions.some(p => p.name === form.partition);
   return (
     <>
       <option value="">{trans.__('as the profile says')}</option>
       {missing && <option value={form.partition}>{form.partition}</option>}
-      {known.map(p => (
+      {partitions.map(p => (
         <option key={p.name} value={p.name}>
-          {[
-            trans._n('%2: %1 node', '%2: %1 nodes', p.nodes, p.name),
-            p.gpus ? trans._n(' × %1 GPU', ' × %1 GPUs', p.gpus) : '',
-            p.time ? trans.__(', %1', p.time) : ''
-          ].join('')}
+          {partitionText(p, trans)}
         </option>
       ))}
     </>
   );
+}
+
+/** "gpu: 4 nodes × 8 GPUs, 2 days". */
+function partitionText(
+  { name, nodes, gpus, time }: NonNullable<JobPlan['partitions']>[number],
+  trans: TranslationBundle
+): string {
+  const counted = trans._n('%1 node', '%1 nodes', nodes);
+  const size = gpus
+    ? trans._n('%2 × %1 GPU', '%2 × %1 GPUs', gpus, counted)
+    : counted;
+  return time
+    ? trans.__('%1: %2, %3', name, size, time)
+    : trans.__('%1: %2', name, size);
 }

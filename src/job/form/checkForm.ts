@@ -1,14 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useCallback, useEffect, useRef, useState } from 'react';
 
+import { useLatest } from '../../ui/useLatest';
 import { RequestError } from '../../request/rest';
-import { JobPlan } from '../../tokens';
-import { JobRequests } from '../model/requests';
+import { IJobs, JobPlan, WantedJob } from '../../tokens';
 import { IFault, withoutFaults } from '../fields/fieldErrors';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { followedIn, IFilled } from './initialForm';
-import { Wanted, wantedOf } from '../model/formRequest';
+import { wantedOf } from '../model/formRequest';
 
 /** Delay between an edit and the request for a plan, ms. */
 const CHECK_AFTER = 400;
@@ -27,8 +27,9 @@ export type AskPlan<P extends JobPlan> = (
   asks: boolean
 ) => Promise<P>;
 
-/** The answer, its form, and the function that requested it. */
+/** The answer, its form, and the function that requested it; and the last plan of all answers. */
 interface ILastCheck<P extends JobPlan> extends IChecked<P> {
+  lastPlan: P | null;
   of?: IFilled;
   by?: AskPlan<P>;
 }
@@ -52,17 +53,14 @@ interface IRound {
 export async function wantedWith(
   filled: IFilled,
   notebook: INotebook
-): Promise<Wanted> {
+): Promise<WantedJob> {
   const names = await notebook.names();
   const { form, defaults } = followedIn(filled, notebook);
   return { ...wantedOf(form, notebook.path, defaults), names };
 }
 
 /** Requests the plan of a job. */
-export function useJobPlan(
-  jobs: JobRequests,
-  notebook: INotebook
-): AskPlan<JobPlan> {
+export function useJobPlan(jobs: IJobs, notebook: INotebook): AskPlan<JobPlan> {
   return useCallback(
     async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
     [jobs, notebook]
@@ -77,6 +75,8 @@ export function useCheck<P extends JobPlan>(
   props: IChecking<P>
 ): {
   checked: IChecked<P>;
+  /** The latest plan, also while there is an error; null before the first. */
+  lastPlan: P | null;
   again: () => void;
   refuse: (error: RequestError) => void;
 } {
@@ -84,13 +84,13 @@ export function useCheck<P extends JobPlan>(
   const [checked, setChecked] = useState<ILastCheck<P>>({
     plan: null,
     error: null,
-    busy: true
+    busy: true,
+    lastPlan: null
   });
   const [round, setRound] = useState<IRound>({ asks: false });
   const done = useRef<IRound | null>(null);
   const latest = useRef(0);
-  const now = useRef({ of: filled ?? undefined, by: ask });
-  now.current = { of: filled ?? undefined, by: ask };
+  const now = useLatest({ of: filled ?? undefined, by: ask });
 
   useEffect(() => {
     const recheck = (): void => setRound({ asks: false });
@@ -113,7 +113,12 @@ export function useCheck<P extends JobPlan>(
       done.current = round;
       void check(soundPart(filled, faults), ask, asks, trans).then(found => {
         if (mine === latest.current) {
-          setChecked({ ...found, of: filled, by: ask });
+          setChecked(({ lastPlan }) => ({
+            ...found,
+            of: filled,
+            by: ask,
+            lastPlan: found.plan ?? lastPlan
+          }));
         }
       });
     }, CHECK_AFTER);
@@ -124,6 +129,7 @@ export function useCheck<P extends JobPlan>(
   const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
   return {
     checked: { ...checked, busy: checked.busy || old },
+    lastPlan: checked.lastPlan,
     again: () => setRound({ asks: true }),
     refuse: error => {
       // a running check must not overwrite this answer
@@ -149,9 +155,8 @@ export function useSending(
   const [sending, setSending] = useState(false);
   // a second click may arrive before the next render
   const underWay = useRef(false);
-  const latest = useRef(send);
-  latest.current = send;
-  const begin = (): void => {
+  const latest = useLatest(send);
+  const begin = useCallback((): void => {
     if (underWay.current) {
       return;
     }
@@ -162,14 +167,14 @@ export function useSending(
         underWay.current = false;
         setSending(false);
       });
-  };
+  }, [latest]);
   useEffect(() => setWaits(false), [form]);
   useEffect(() => {
     if (waits && !busy) {
       setWaits(false);
       begin();
     }
-  }, [waits, busy]);
+  }, [waits, busy, begin]);
   return [sending || waits, () => (busy ? setWaits(true) : begin())];
 }
 

@@ -89,3 +89,32 @@ it('names a refusal and all that is wrong beside it', () => {
   expect(html).toContain('99 ranks are too many.');
   expect(html).toContain('/nope does not exist.');
 });
+
+it('marks what is still that of the previous form', () => {
+  const shown = (busy: boolean): string =>
+    renderToStaticMarkup(
+      <CheckFindings
+        plan={null}
+        faults={[]}
+        error={
+          new RequestError(404, {
+            code: 'not_found',
+            message: 'There is no job "nope".',
+            hint: '',
+            details: { field: 'after' }
+          })
+        }
+        busy={busy}
+        trans={trans}
+        open={() => undefined}
+        openFault={() => undefined}
+        again={() => undefined}
+        preview={null}
+      />
+    );
+  expect(shown(true)).toContain('«Checking…»');
+  expect(shown(true)).toContain('aria-busy="true"');
+  expect(shown(false)).not.toContain('Checking');
+  // a refusal links to its field
+  expect(shown(false)).toContain('>«Start after job»</button>');
+});

@@ -9,6 +9,7 @@ import { formatClock } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { faultSentence, IFault } from '../fields/fieldErrors';
 import { labelOf } from '../fields/labels';
+import { FIELDS } from '../model/formRequest';
 import { alsoOf } from '../model/refusal';
 import { FindingItem, keyed, ProblemItem } from './findingItems';
 import { IFindingsTexts, wordsOfJob } from './findingsTexts';
@@ -48,12 +49,12 @@ interface IFindingsProps {
 /** Result of the check: one sentence, then each finding with its fix and place. */
 export function CheckFindings(props: IFindingsProps): JSX.Element {
   const { plan, error, faults, trans } = props;
-  const found = error ? alsoOf(error) : (plan?.findings ?? []);
-  const notes = found.filter(f => f.severity === 'note');
+  const findings = error ? alsoOf(error) : (plan?.findings ?? []);
+  const notes = findings.filter(f => f.severity === 'note');
   return (
     <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
-      <ReportHead {...props} found={found} />
-      <ul className="jp-DtrainJob-findings">
+      <ReportHead {...props} found={findings} />
+      <ul className="jp-DtrainJob-findings" aria-busy={props.busy}>
         {props.own?.map(({ text, label, open }) => (
           <ProblemItem
             key={text}
@@ -74,7 +75,7 @@ export function CheckFindings(props: IFindingsProps): JSX.Element {
           />
         ))}
         {error && <Refusal {...props} error={error} />}
-        {keyed(found.filter(f => f.severity !== 'note')).map(
+        {keyed(findings.filter(f => f.severity !== 'note')).map(
           ([key, finding]) => (
             <FindingItem key={key} {...props} finding={finding} />
           )
@@ -99,14 +100,7 @@ function ReportHead(
         <span role="status">{sentence(props, props.found)}</span>
       </h2>
       <div className="jp-DtrainJob-reportSide">
-        {props.at && !props.busy && props.faults.length === 0 && (
-          <span className="jp-DtrainUi-under">
-            {trans.__(
-              'Checked at %1; nothing was run.',
-              formatClock(props.at, true)
-            )}
-          </span>
-        )}
+        <When {...props} />
         <button
           type="button"
           className="jp-DtrainUi-link"
@@ -129,23 +123,47 @@ function ReportHead(
   );
 }
 
-/** Why the server refuses the request; if somebody has to sign in for it, with a button for that. */
+/** When the form was checked; while its check goes on, what is shown is that of the previous form. */
+function When(props: IFindingsProps): JSX.Element | null {
+  const { plan, error, faults, own, at, busy, trans } = props;
+  if (busy) {
+    return plan || error ? (
+      <span className="jp-DtrainUi-under">{trans.__('Checking…')}</span>
+    ) : null; // the sentence says so
+  }
+  return at && !faults.length && !own?.length ? (
+    <span className="jp-DtrainUi-under">
+      {trans.__('Checked at %1; nothing was run.', formatClock(at, true))}
+    </span>
+  ) : null;
+}
+
+/** Why the server refuses the request, with a link to its field; if somebody has to sign in, a button for that. */
 function Refusal(props: IFindingsProps & { error: RequestError }): JSX.Element {
-  const { error, again, trans } = props;
+  const { error, again, openFault, trans } = props;
   const asked = questionsOf(error);
+  const named = error.body.details.field;
+  const field = typeof named === 'string' ? FIELDS[named] : undefined;
   return (
     <ProblemItem
       text={error.body.message}
       hint={error.body.hint}
       action={
-        asked && {
-          label: trans.__('Sign in…'),
-          act: () =>
-            void reportErrors(trans, async () => {
-              await signIn(asked, trans);
-              again();
-            })
-        }
+        asked
+          ? {
+              label: trans.__('Sign in…'),
+              act: () =>
+                void reportErrors(trans, async () => {
+                  await signIn(asked, trans);
+                  again();
+                })
+            }
+          : field
+            ? {
+                label: labelOf(field, trans),
+                act: () => openFault({ field, text: error.message })
+              }
+            : null
       }
       trans={trans}
     />

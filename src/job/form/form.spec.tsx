@@ -6,10 +6,9 @@ import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { ISite, JobPlan, JobRequest } from '../../tokens';
+import { IJobs, ISite, JobPlan, JobRequest } from '../../tokens';
 import { emptyForm, formOf } from '../model/formRequest';
 import { RequestError } from '../../request/rest';
-import { JobRequests } from '../model/requests';
 import { draftsIn, typedIn } from './drafts';
 import { SubmitForm } from './form';
 import { INotebook } from './notebook';
@@ -73,7 +72,7 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
               requestOf: async () => REQUEST,
               plan: async () => plan,
               submit: async () => ({ id: 'j2', name: 'a' })
-            } as unknown as JobRequests
+            } as unknown as IJobs
           }
           commands={commands}
           trans={nullTranslator.load('dtrain_lab')}
@@ -173,7 +172,7 @@ it('tells its own errors together with those that the server finds', async () =>
               asked.push([retries, after]);
               throw refusal;
             }
-          } as unknown as JobRequests
+          } as unknown as IJobs
         }
         commands={new CommandRegistry()}
         trans={nullTranslator.load('dtrain_lab')}

@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useMemo, useRef, useState } from 'react';
+import React, { useMemo, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
-import { ISite, JobPlan } from '../../tokens';
+import { IJobs, ISite } from '../../tokens';
 import { useCheck, useJobPlan } from './checkForm';
 import { FINDING_LINKS } from './findings';
 import { problemsOfJob, SubmitReport } from './submitReport';
@@ -14,7 +14,6 @@ import { faultsOf } from '../fields/fieldErrors';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './initialForm';
 import { FormFrame, Reading } from './formFrame';
-import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from '../preview/preview';
 import { useSubmitting } from './submitting';
@@ -28,7 +27,7 @@ export interface IFormProps {
   /** A job whose request fills the form. */
   like: string | null;
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
   confirmLarge(ranks: number): Promise<boolean>;
@@ -46,14 +45,18 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]
   );
-  const { checked, again, refuse } = useCheck({
+  const {
+    checked,
+    lastPlan: shownPlan,
+    again,
+    refuse
+  } = useCheck({
     ...props,
     filled,
     faults,
     ask: useJobPlan(jobs, notebook)
   });
   const [saved, setSaved] = useState<IForm | null>(null);
-  const lastPlan = useRef<JobPlan | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const [tab, setTab] = useState('script');
@@ -77,8 +80,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     return <Reading trans={trans} />;
   }
   const { plan } = checked;
-  lastPlan.current = plan ?? lastPlan.current;
-  const seen = lastPlan.current;
   const toPreview = (): void => {
     whole
       ?.querySelector('.jp-DtrainJob-preview')
@@ -106,16 +107,16 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           faults={faults}
           again={again}
           focus={focus}
-          preview={seen && oneColumn ? toPreview : null}
+          preview={shownPlan && oneColumn ? toPreview : null}
           trans={trans}
         />
       }
       preview={
-        seen && (
+        shownPlan && (
           <Preview
             chosen={tab}
             choose={setTab}
-            plan={seen}
+            plan={shownPlan}
             stale={faults.length > 0 || !plan}
             highlight={props.highlight}
             trans={trans}
@@ -142,7 +143,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         change={change}
         problems={problemsOf(faults, checked.error, found, trans)}
         profiles={profiles}
-        plan={seen}
+        plan={shownPlan}
         trans={trans}
       />
     </FormFrame>

@@ -24,7 +24,7 @@ export function FormFrame(props: {
   whole: (element: HTMLDivElement | null) => void;
   send: () => void;
 }): JSX.Element {
-  const { oneColumn, report, preview } = props;
+  const { oneColumn, report, preview, whole } = props;
   const beside = (key: string, what: ReactNode): JSX.Element => (
     <div key={key} className="jp-DtrainJob-submitReport">
       {what}
@@ -45,7 +45,7 @@ export function FormFrame(props: {
     </form>
   );
   return (
-    <div className="jp-DtrainJob-submit" ref={props.whole}>
+    <div className="jp-DtrainJob-submit" ref={whole}>
       <div
         className="jp-DtrainJob-submitPages"
         data-columns={oneColumn ? 1 : 2}

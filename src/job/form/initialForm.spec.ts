@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { followedIn, IFilled } from './initialForm';
+import { followedIn, IFilled, sizedAs } from './initialForm';
 import { INotebook } from './notebook';
 import { emptyForm, wantedOf } from '../model/formRequest';
 
@@ -17,4 +17,15 @@ it('sends what the form shows after the notebook has changed', () => {
     epochs: 9
   });
   expect(followedIn(now, notebook)).toBe(now);
+});
+
+it('has the size of the job that it duplicates before the first check', () => {
+  const form = { ...emptyForm(undefined, ''), nodes: '', ranksPerNode: '16' };
+  const job = { size: { nodes: 2, ranks_per_node: 8 } };
+  const sized = sizedAs(form, { nodes: null }, job);
+  expect([sized.nodes, sized.ranksPerNode]).toEqual(['2', '8']);
+  // as it was asked for
+  const asked = { ...form, nodes: '4' };
+  expect(sizedAs(asked, { nodes: 4 }, job)).toEqual(asked);
+  expect(sizedAs(form, { nodes: null }, undefined)).toEqual(form);
 });

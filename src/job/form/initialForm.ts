@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
-import { Profile } from '../../tokens';
+import { IJobs, Job, JobRequest, Profile } from '../../tokens';
+import { useLatest } from '../../ui/useLatest';
 import { followed } from '../model/assignments';
 import { IDrafts, ITyped } from './drafts';
-import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { notebookFile } from '../model/texts';
@@ -21,7 +21,7 @@ export interface IFilling {
   like: string | null;
   /** Fields that are set whatever fills the rest. */
   begins?: Partial<IForm>;
-  jobs: JobRequests;
+  jobs: IJobs;
   profiles: readonly Profile[];
   trans: TranslationBundle;
 }
@@ -47,7 +47,7 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   const id = like ?? last?.id;
   if (id) {
     const request = await jobs.requestOf(id);
-    const form = formOf(request, notebook.parameters);
+    const form = sizedAs(formOf(request, notebook.parameters), request, last);
     return {
       // the copy of a job is called as it is; the next job of a notebook, as the notebook
       form: like ? { ...form, name: request.name ?? '' } : form,
@@ -63,6 +63,23 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   return { form: emptyForm(usual, notebook.parameters), from: '' };
 }
 
+/** With the size that the earlier job had, where its request left the nodes open: known before the first check. */
+export function sizedAs(
+  form: IForm,
+  request: Pick<JobRequest, 'nodes'>,
+  job: Pick<Job, 'size'> | undefined
+): IForm {
+  if (!job?.size.nodes || request.nodes !== null) {
+    return form;
+  }
+  const { nodes, ranks_per_node } = job.size;
+  return {
+    ...form,
+    nodes: String(nodes),
+    ranksPerNode: String(ranks_per_node)
+  };
+}
+
 /** A form, and the notebook's assignments from which its parameters started. */
 export interface IFilled {
   form: IForm;
@@ -75,8 +92,7 @@ export function useForm(
 ): [IFilled | null, (part: Partial<IForm>) => void, string] {
   const [filled, setFilled] = useState<IFilled | null>(null);
   const [from, setFrom] = useState('');
-  const latest = useRef(props);
-  latest.current = props;
+  const latest = useLatest(props);
   const { like } = props;
   const { notebook } = props;
   useEffect(() => {
@@ -84,7 +100,7 @@ export function useForm(
     const begin = async (): Promise<void> => {
       const { typed, trans } = latest.current;
       const before = await typed.load<IFilled>('form');
-      const found = before ? null : await fill({ ...latest.current, like });
+      const filled = before ? null : await fill({ ...latest.current, like });
       if (gone) {
         return;
       }
@@ -92,10 +108,10 @@ export function useForm(
         const form = { ...emptyForm(undefined, ''), ...before.form };
         setFilled(followedIn({ ...before, form }, notebook));
         setFrom(trans.__('Filled in as you left it.'));
-      } else if (found) {
-        const form = { ...found.form, ...latest.current.begins };
+      } else if (filled) {
+        const form = { ...filled.form, ...latest.current.begins };
         setFilled({ form, defaults: notebook.parameters });
-        setFrom(found.from);
+        setFrom(filled.from);
       }
     };
     begin().catch((failure: unknown) => {
@@ -110,7 +126,7 @@ export function useForm(
     return () => {
       gone = true;
     };
-  }, [notebook, like]);
+  }, [latest, notebook, like]);
   useEffect(
     () =>
       notebook.onSaved(() =>

@@ -1,9 +1,9 @@
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, Kernel } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { goTo, openedNotebook } from './notebook';
+import { openedNotebook } from './notebook';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -47,24 +47,4 @@ it('says when a kernel that was too busy to be asked is idle', async () => {
   end();
   statusChanged.emit('idle');
   expect(idle).toHaveBeenCalledTimes(1);
-});
-
-it('goes to the cell of an error by its id, also where cells were added above it', async () => {
-  const cell = (id: string, type = 'code'): object => ({
-    model: { id, type, executionCount: null },
-    ready: Promise.resolve()
-  });
-  const content = {
-    widgets: [cell('new'), cell('text', 'markdown'), cell('a'), cell('b')],
-    activeCellIndex: 0,
-    scrollToItem: async () => undefined,
-    mode: 'command'
-  };
-  const panel = { content } as unknown as NotebookPanel;
-  await goTo(panel, '[2]', 3, 'b');
-  expect(content.activeCellIndex).toBe(3);
-  await goTo(panel, '[2]', 3, 'gone');
-  expect(content.activeCellIndex).toBe(2);
-  await goTo(panel, '[1]', 3);
-  expect(content.activeCellIndex).toBe(0);
 });

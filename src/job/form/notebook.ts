@@ -9,8 +9,8 @@ import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../../notebook/kernel';
-import { currentFile } from '../../locations/kernelPath';
-import { indexIn, openFile } from '../../locations/open';
+import { goToCell, indexIn, openFile } from '../../locations/open';
+import { IKernelRecords } from '../../tokens';
 import { defaultsOf } from '../model/assignments';
 
 /** The notebook that is submitted. */
@@ -45,16 +45,18 @@ export type OpenNotebook = (
 /** Opens notebooks in this front end. */
 export function openingWith(
   commands: CommandRegistry,
+  records: IKernelRecords,
   trans: TranslationBundle
 ): OpenNotebook {
   return async (path, cell, line, cellId) => {
     const panel = await openFile<NotebookPanel>(
-      currentFile(path),
+      records.currentFile(path),
       { commands, trans },
       'Notebook'
     );
     if (panel && cell) {
-      await goTo(panel, cell, line ?? 1, cellId);
+      const index = indexIn(panel, { cell, cell_id: cellId }, true);
+      await goToCell(panel, index, line ?? 1);
     }
     return panel ?? undefined;
   };
@@ -243,46 +245,26 @@ function parametersIn(panel: NotebookPanel): string {
 /** The cell tagged `parameters`, the last one of several; null if there is none. */
 export function taggedCell(panel: NotebookPanel): ICellModel | null {
   const cells = panel.content.model?.cells;
-  let found: ICellModel | null = null;
+  let tagged: ICellModel | null = null;
   for (let i = 0; cells && i < cells.length; i++) {
     const cell = cells.get(i);
     const tags = (cell.getMetadata('tags') as string[] | undefined) ?? [];
     if (tags.includes('parameters')) {
-      found = cell;
+      tagged = cell;
     }
   }
-  return found;
+  return tagged;
 }
 
 /** Texts of its code cells. */
 export function sourcesIn(panel: NotebookPanel): string[] {
   const cells = panel.content.model?.cells;
-  const found: string[] = [];
+  const sources: string[] = [];
   for (let i = 0; cells && i < cells.length; i++) {
     const cell = cells.get(i);
     if (cell.type === 'code') {
-      found.push(cell.sharedModel.getSource());
+      sources.push(cell.sharedModel.getSource());
     }
   }
-  return found;
-}
-
-/** Show a code cell by name ("[3]": the third), and a line in it. */
-export async function goTo(
-  panel: NotebookPanel,
-  cell: string,
-  line: number,
-  cellId?: string | null
-): Promise<void> {
-  const { content } = panel;
-  const index = indexIn(panel, { cell, cell_id: cellId }, true);
-  if (index < 0) {
-    return;
-  }
-  content.activeCellIndex = index;
-  await content.scrollToItem(index, 'center');
-  const target = content.widgets[index];
-  await target.ready;
-  content.mode = 'edit';
-  target.editor?.setCursorPosition({ line: line - 1, column: 0 });
+  return sources;
 }

@@ -4,12 +4,8 @@ import React from 'react';
 import { JobPlan } from '../../tokens';
 import { submitIcon } from '../../ui/icons/icons';
 import { FormBar } from './formBar';
-import {
-  budgetWords,
-  formatHours,
-  moment,
-  freeSpaceText
-} from '../model/texts';
+import { budgetWords, formatHours, freeSpaceText } from '../model/amounts';
+import { moment } from '../model/texts';
 
 /** Size and resources of the job, and the submit button, which says why it is disabled. */
 export function SubmitBar(props: {
@@ -27,17 +23,20 @@ export function SubmitBar(props: {
   const size =
     plan?.size &&
     trans._n(
-      '%3 × %2 = %1 rank%4',
-      '%3 × %2 = %1 ranks%4',
+      '%3 × %2 = %1 rank',
+      '%3 × %2 = %1 ranks',
       plan.size.nodes * plan.size.ranks_per_node,
       plan.size.ranks_per_node,
-      trans._n('%1 node', '%1 nodes', plan.size.nodes),
-      props.time ? trans.__(', at most %1', props.time) : ''
+      trans._n('%1 node', '%1 nodes', plan.size.nodes)
     );
   return (
     <FormBar
       {...props}
-      size={size || ''}
+      size={
+        size && props.time
+          ? trans.__('%1, at most %2', size, props.time)
+          : size || ''
+      }
       under={plan && <Amounts plan={plan} trans={trans} />}
       icon={submitIcon}
       words={[trans.__('Submit'), trans.__('Submitting…')]}

@@ -28,10 +28,10 @@ export function problemsOfJob(
   trans: TranslationBundle
 ): IJobProblems {
   const { plan, error, busy } = checked;
-  const found = error ? alsoOf(error) : (plan?.findings ?? []);
+  const findings = error ? alsoOf(error) : (plan?.findings ?? []);
   const problems =
     faults.length +
-    found.filter(f => f.severity === 'problem').length +
+    findings.filter(f => f.severity === 'problem').length +
     (error?.body.details.field ? 1 : 0);
   if (problems) {
     const why = trans._n(
@@ -39,10 +39,10 @@ export function problemsOfJob(
       'Fix %1 problems to submit',
       problems
     );
-    return { found, why };
+    return { found: findings, why };
   }
   return {
-    found,
+    found: findings,
     why: busy ? trans.__('Checking…') : (error?.message ?? '')
   };
 }

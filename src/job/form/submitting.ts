@@ -5,11 +5,11 @@ import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
 import { RequestError } from '../../request/rest';
 import { IChecked, useSending, wantedWith } from './checkForm';
-import { JobRequests } from '../model/requests';
 import { refusalOf } from '../model/refusal';
 import { IDrafts } from './drafts';
 import { IFilled } from './initialForm';
 import { INotebook } from './notebook';
+import { IJobs } from '../../tokens';
 
 /** A job with more ranks has to be confirmed. */
 const LARGE = 64;
@@ -20,7 +20,7 @@ export interface ISubmitting {
   drafts: IDrafts;
   /** A job whose request filled the form. */
   like: string | null;
-  jobs: JobRequests;
+  jobs: IJobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
   /** The form; null until it is filled. */

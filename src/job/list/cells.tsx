@@ -1,6 +1,6 @@
-import { Time } from '@jupyterlab/coreutils';
 import React from 'react';
 
+import { formatAgo } from '../../metrics/format';
 import { moment } from '../model/texts';
 
 /** The cell of a row that says when it was submitted, and how long ago in its tooltip. */
@@ -8,7 +8,7 @@ export function Submitted(props: { at: number }): JSX.Element {
   const date = new Date(props.at * 1000);
   return (
     <td>
-      <time dateTime={date.toISOString()} title={Time.formatHuman(date)}>
+      <time dateTime={date.toISOString()} title={formatAgo(date)}>
         {moment(props.at)}
       </time>
     </td>

@@ -10,7 +10,7 @@ import {
   foundTrials,
   sortEntries
 } from './entries';
-import { JobFilter } from '../model/texts';
+import { JobFilter } from './filters';
 
 const trans = nullTranslator.load('x');
 const job = (id: string, at: number, more: Partial<Job> = {}): Job =>

@@ -2,13 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, Sweep } from '../../tokens';
 import { sweepEnded, sweepPassesText } from './sweeps';
-import {
-  hasEnded,
-  JobFilter,
-  passesFilter,
-  passesText,
-  ranFor
-} from '../model/texts';
+import { JobFilter, passesFilter, passesText } from './filters';
+import { hasEnded } from '../model/states';
+import { ranFor } from '../model/texts';
 
 /** Contents of a row: a job, or a sweep with the jobs of its trials. */
 export type Entry =
@@ -33,22 +29,22 @@ export function entriesOf(
   loaded: readonly Sweep[] | null
 ): Entry[] {
   const sweeps = loaded ?? [];
-  const known = new Map<string, Job[]>(sweeps.map(sweep => [sweep.id, []]));
-  const found: Entry[] = [];
+  const trialsOf = new Map<string, Job[]>(sweeps.map(sweep => [sweep.id, []]));
+  const entries: Entry[] = [];
   for (const job of loaded ? jobs : jobs.filter(j => j.sweep === null)) {
-    const trials = job.sweep === null ? undefined : known.get(job.sweep);
+    const trials = job.sweep === null ? undefined : trialsOf.get(job.sweep);
     if (trials) {
       trials.push(job);
     } else {
-      found.push({ kind: 'job', key: job.id, at: job.created_at, job });
+      entries.push({ kind: 'job', key: job.id, at: job.created_at, job });
     }
   }
   for (const sweep of sweeps) {
-    const trials = known.get(sweep.id) ?? [];
+    const trials = trialsOf.get(sweep.id) ?? [];
     const at = sweep.created_at;
-    found.push({ kind: 'sweep', key: sweep.id, at, sweep, trials });
+    entries.push({ kind: 'sweep', key: sweep.id, at, sweep, trials });
   }
-  return found.sort((a, b) => b.at - a.at);
+  return entries.sort((a, b) => b.at - a.at);
 }
 
 export function entryPasses(entry: Entry, filter: JobFilter): boolean {

@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
-import { ILiveState, ISite, ISweeps, Job } from '../../tokens';
+import { IJobs, ILiveState, ISite, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/filterChips';
 import { Glyph } from '../../ui/icons/glyph';
 import { submitIcon } from '../../ui/icons/icons';
@@ -13,7 +13,6 @@ import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
 import { JobTable } from './jobTable';
-import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import {
@@ -22,12 +21,13 @@ import {
   useSweeps,
   useUnreadable
 } from './sweeps';
-import { JobFilter } from '../model/texts';
+import { JobFilter } from './filters';
+import { activeSentence } from '../model/activeJobs';
 
 export interface IJobsProps {
   model: ILiveState;
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
   commands: CommandRegistry;
@@ -40,7 +40,7 @@ const LOOK_MS = 2000;
 /** All jobs: recent ones from frames, and older ones. */
 export function useJobs(
   model: ILiveState,
-  jobs: JobRequests,
+  jobs: IJobs,
   sweeps: ISweeps | null
 ): readonly Job[] {
   const [older, setOlder] = useViewState('older', jobs.lastAnswer);
@@ -64,24 +64,27 @@ export function useJobs(
 /** The list in the main area. */
 export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, trans } = props;
-  const known = useJobs(model, jobs, props.sweeps);
-  const sweeps = useSweeps(props.sweeps, known);
+  const listed = useJobs(model, jobs, props.sweeps);
+  const sweeps = useSweeps(props.sweeps, listed);
   const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
-  const all = entriesOf(known, sweeps);
+  const all = entriesOf(listed, sweeps);
   const [text, setText] = useViewState('text', '');
   const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
+  const found = all.filter(e => entryPassesText(e, text, trans));
   const count = (key: JobFilter): number =>
-    all.filter(e => entryPasses(e, key)).length;
-  const active = count('active');
+    found.filter(e => entryPasses(e, key)).length;
+  const active = all.filter(e => entryPasses(e, 'active'));
+  const sweepsActive = active.filter(e => e.kind === 'sweep').length;
+  const counts = { jobs: active.length - sweepsActive, sweeps: sweepsActive };
   return (
     <>
       <JobsPast model={model} trans={trans} />
       <p className="jp-DtrainJob-sentenceLine" role="status">
         {all.length === 0
           ? trans.__('No jobs yet. Open a notebook, and choose Submit.')
-          : active === 0
+          : active.length === 0
             ? trans.__('No job is active.')
-            : trans._n('%1 job is active.', '%1 jobs are active.', active)}
+            : activeSentence(counts, trans)}
       </p>
       <ListHead {...props} text={text} setText={setText} />
       <FilterChips<JobFilter>
@@ -94,10 +97,8 @@ export function JobList(props: IJobsProps): JSX.Element {
       {all.length > 0 && (
         <JobTable
           {...props}
-          entries={all.filter(
-            e => entryPasses(e, filter) && entryPassesText(e, text, trans)
-          )}
-          known={known}
+          entries={found.filter(e => entryPasses(e, filter))}
+          known={listed}
           text={text}
           now={latestDataAt(model)}
         />
@@ -160,7 +161,7 @@ function ListHead(
         <submitIcon.react tag="span" />
         {trans.__('Submit…')}
       </button>
-      {props.sweeps && (
+      {props.sweeps && commands.hasCommand(CommandIDs.sweepNotebook) && (
         <button
           type="button"
           className="jp-DtrainUi-button jp-DtrainJob-send"

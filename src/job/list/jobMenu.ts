@@ -1,7 +1,7 @@
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { IMenuItem } from '../../ui/menu';
-import { hasEnded } from '../model/texts';
+import { hasEnded } from '../model/states';
 
 /** Menu with the actions for a job. */
 export function menuOfJob(job: Job): IMenuItem[] {

@@ -4,12 +4,15 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { formatSpan, UNKNOWN } from '../../metrics/format';
+import { formatRun } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
+import { CommandLink } from '../../ui/text/commandLink';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobMenu';
 import { FoldedColumns, Submitted } from './cells';
-import { jobGlyph, jobState, ranFor, resumedLine } from '../model/texts';
+import { resumedLine } from '../model/jobLines';
+import { hasEnded, jobGlyph, jobState } from '../model/states';
+import { ranFor } from '../model/texts';
 
 /** A job in the list: name and state, with its progress below. */
 export function JobRow(props: {
@@ -23,14 +26,15 @@ export function JobRow(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { job, commands, trans, now } = props;
-  const ran = ranFor(job, now);
-  const time = ran === null ? UNKNOWN : formatSpan(ran);
+  const time = formatRun(ranFor(job, now), hasEnded(job));
+  const line = resumedLine(job, props.among, trans);
   const size = `${job.size.nodes} × ${job.size.ranks_per_node}`;
   return (
     <tr
       data-job={job.id}
       data-below={props.below || undefined}
       data-state={job.state}
+      data-may={job.may.includes('delete') ? 'delete' : undefined}
       onContextMenu={event => openContextMenu(event, commands, menuOfJob(job))}
     >
       <td>
@@ -50,7 +54,18 @@ export function JobRow(props: {
           </button>{' '}
           <span>{jobState(job, trans)}</span>
           <p className="jp-DtrainUi-under">
-            {resumedLine(job, props.among, trans)}
+            {job.state === 'succeeded' ? (
+              <CommandLink
+                command={CommandIDs.openExecuted}
+                args={{ id: job.id, name: job.name }}
+                commands={commands}
+                title={trans.__('Open executed notebook')}
+              >
+                {line}
+              </CommandLink>
+            ) : (
+              line
+            )}
           </p>
           <FoldedColumns profile={job.profile} size={size} time={time} />
         </div>

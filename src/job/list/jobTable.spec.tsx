@@ -25,6 +25,7 @@ const job = (name: string, more: Partial<Job> = {}): Job =>
     sweep: null,
     parent: null,
     progress: [],
+    may: [],
     ranks: [],
     ...more
   }) as unknown as Job;
@@ -45,7 +46,8 @@ const SWEEP = {
   best: null,
   reason: null,
   created_at: AT,
-  ended_at: AT + 9
+  ended_at: AT + 9,
+  may: []
 } as unknown as Sweep;
 
 function table(text: string): HTMLElement {

@@ -7,6 +7,7 @@ import { useFirstRows } from '../../ui/lists/firstRows';
 import { useViewState } from '../../ui/viewState';
 import { Entry, foundTrials, Order, sortEntries } from './entries';
 import { JobRow } from './jobRow';
+import { useRowKeys } from './rowKeys';
 import { SweepRow } from './sweepRow';
 
 /** Jobs and sweeps that match the filters, as rows: the newest first, or sorted by a column. */
@@ -24,6 +25,7 @@ export function JobTable(props: {
   const [order, setOrder] = useViewState<Order | null>('order', null);
   const shown = order ? sortEntries([...entries], order, now) : entries;
   const [first, more] = useFirstRows(shown, trans);
+  const keys = useRowKeys(commands);
   const sorting = { order, choose: setOrder };
   return (
     <>
@@ -36,7 +38,7 @@ export function JobTable(props: {
             <Heading {...sorting} by="time" label={trans.__('Time')} />
           </tr>
         </thead>
-        <tbody>
+        <tbody {...keys}>
           {first.map(entry =>
             entry.kind === 'job' ? (
               <JobRow

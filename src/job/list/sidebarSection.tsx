@@ -18,15 +18,10 @@ import {
   sweepState,
   useSweeps
 } from './sweeps';
-import {
-  countActive,
-  hasEnded,
-  jobGlyph,
-  jobState,
-  moment,
-  ranFor,
-  rowLine
-} from '../model/texts';
+import { countActive } from '../model/activeJobs';
+import { rowLine } from '../model/jobLines';
+import { hasEnded, jobGlyph, jobState } from '../model/states';
+import { moment, ranFor } from '../model/texts';
 
 /** Rows in the sidebar. */
 const SHOWN = 6;
@@ -75,15 +70,17 @@ export function JobSection(props: {
             )
           )}
       </ul>
-      <p className="jp-DtrainUi-open">
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          onClick={() => void commands.execute(CommandIDs.showJobs)}
-        >
-          {trans.__('All jobs')}
-        </button>
-      </p>
+      {commands.hasCommand(CommandIDs.showJobs) && (
+        <p className="jp-DtrainUi-open">
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => void commands.execute(CommandIDs.showJobs)}
+          >
+            {trans.__('All jobs')}
+          </button>
+        </p>
+      )}
     </>
   );
 }
@@ -106,6 +103,7 @@ function Item(props: {
       <button
         type="button"
         className="jp-DtrainUi-listItem jp-DtrainJob-item"
+        disabled={!commands.hasCommand(props.open)}
         onClick={() =>
           void commands.execute(props.open, { id: of.id, name: of.name })
         }

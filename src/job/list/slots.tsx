@@ -5,11 +5,11 @@ import React, { useState } from 'react';
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
-import { Holder, ISite, Slots } from '../../tokens';
+import { Holder, IJobs, ISite, Slots } from '../../tokens';
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
+import { CommandLink } from '../../ui/text/commandLink';
 import { useChanges } from '../../ui/useChanges';
 import { useViewState } from '../../ui/viewState';
-import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 
@@ -25,22 +25,22 @@ export interface IHeld {
 
 /** Holders of a node's slots with their numbers, the largest first. */
 export function heldOf(node: Slots['nodes'][number]): IHeld[] {
-  const found = new Map<string, IHeld>();
+  const holders = new Map<string, IHeld>();
   for (const { held_by: holder, device } of node.slots) {
     if (holder) {
       const key = `${holder.kind} ${holder.id}`;
-      const held = found.get(key) ?? { holder, slots: 0, devices: [] };
+      const held = holders.get(key) ?? { holder, slots: 0, devices: [] };
       held.slots += 1;
       held.devices.push(device);
-      found.set(key, held);
+      holders.set(key, held);
     }
   }
-  return [...found.values()].sort((a, b) => b.slots - a.slots);
+  return [...holders.values()].sort((a, b) => b.slots - a.slots);
 }
 
 interface ISlotsProps {
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -185,14 +185,13 @@ function Name(props: {
   const command =
     holder.kind === 'job' ? CommandIDs.openJob : CommandIDs.showRanks;
   return (
-    <button
-      type="button"
+    <CommandLink
+      command={command}
+      args={{ id: holder.id, name: holder.name }}
+      commands={commands}
       className="jp-DtrainUi-link"
-      onClick={() =>
-        void commands.execute(command, { id: holder.id, name: holder.name })
-      }
     >
       {label}
-    </button>
+    </CommandLink>
   );
 }

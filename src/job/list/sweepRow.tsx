@@ -4,13 +4,20 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
-import { formatSpan, UNKNOWN } from '../../metrics/format';
+import { formatRun } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
+import { CommandLink } from '../../ui/text/commandLink';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './jobRow';
 import { FoldedColumns, Submitted } from './cells';
-import { menuOfSweep, sweepGlyph, sweepSentence, sweepState } from './sweeps';
+import {
+  menuOfSweep,
+  sweepEnded,
+  sweepGlyph,
+  sweepSentence,
+  sweepState
+} from './sweeps';
 
 /** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
 export function SweepRow(props: {
@@ -32,12 +39,13 @@ export function SweepRow(props: {
     sweep.size.nodes,
     sweep.size.ranks_per_node
   );
-  const time = sweep.ran_s === null ? UNKNOWN : formatSpan(sweep.ran_s);
+  const time = formatRun(sweep.ran_s, sweepEnded(sweep));
   return (
     <>
       <tr
         data-sweep={sweep.id}
         data-state={sweep.state}
+        data-may={sweep.may.includes('delete') ? 'delete' : undefined}
         onContextMenu={event =>
           openContextMenu(event, commands, menuOfSweep(sweep))
         }
@@ -45,18 +53,14 @@ export function SweepRow(props: {
         <td>
           <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
           <div>
-            <button
-              type="button"
+            <CommandLink
+              command={CommandIDs.openSweep}
+              args={{ id: sweep.id, name: sweep.name }}
+              commands={commands}
               className="jp-DtrainUi-name"
-              onClick={() =>
-                void commands.execute(CommandIDs.openSweep, {
-                  id: sweep.id,
-                  name: sweep.name
-                })
-              }
             >
               <b>{sweep.name}</b>
-            </button>{' '}
+            </CommandLink>{' '}
             <span>{sweepState(sweep, trans)}</span>
             <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
             <FoldedColumns profile={sweep.profile} size={size} time={time} />

@@ -105,7 +105,7 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
     'Failed: 0 of 4 trials done, 1 failed. Trial 0: "loss" was never reported; the trial reported a.'
   );
   expect(sweepHint(sweep, trans)).toContain('Call dt.log(step, loss=…)');
-  const values = { done: 3, early: 1, total: 4, failed: 1 };
+  const values = { done: 2, early: 1, total: 4, failed: 1 };
   expect(
     sweepSentence({ ...sweep, summary: { values } } as unknown as Sweep, trans)
   ).toContain('2 of 4 trials done, 1 stopped early, 1 failed');

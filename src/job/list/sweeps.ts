@@ -110,8 +110,7 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
 /**
  * State of a sweep in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6."
  *
- * Trials that were stopped early are mentioned: "8 of 16 trials done, 1 stopped early". The server counts them as
- * done, too.
+ * Trials that were stopped early are mentioned: "8 of 16 trials done, 1 stopped early".
  */
 export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
   const { best, objective, reason, state } = sweep;
@@ -125,7 +124,7 @@ export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
     '%2 of %1 trial done',
     '%2 of %1 trials done',
     total,
-    done - early
+    done
   );
   if (early) {
     text = trans.__('%1, %2 stopped early', text, early);
@@ -143,8 +142,8 @@ export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
     stopped: trans.__('Stopped: %1.', text),
     failed: trans.__('Failed: %1.', text)
   };
-  const said = whole[state] ?? trans.__('%1.', text);
-  return reason ? `${said} ${sweepReason(sweep, trans)}` : said;
+  const stateText = whole[state] ?? trans.__('%1.', text);
+  return reason ? `${stateText} ${sweepReason(sweep, trans)}` : stateText;
 }
 
 /** Why a sweep ended without success, or waits. */

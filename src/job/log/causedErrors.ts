@@ -37,9 +37,9 @@ export function followingLines(
   lines: readonly LogLine[],
   cause: ICause | null
 ): ReadonlyMap<number, string> {
-  const found = new Map<number, string>();
+  const errors = new Map<number, string>();
   if (!cause) {
-    return found;
+    return errors;
   }
   const near = ({ rank, time }: { rank: number; time: number }): boolean =>
     rank !== cause.rank && Math.abs(time - cause.time) <= NEAR_S;
@@ -51,7 +51,7 @@ export function followingLines(
     const last = texts.slice(texts.map(isHead).lastIndexOf(true) + 1);
     const error = last.find(text => /^\S/.test(text) && followsFrom(text));
     if (near(block) && error !== undefined) {
-      block.numbers.forEach(number => found.set(number, error));
+      block.numbers.forEach(number => errors.set(number, error));
     }
   }
   lines.forEach((line, number) => {
@@ -61,10 +61,10 @@ export function followingLines(
       near(line) &&
       followsFrom(line.text)
     ) {
-      found.set(number, line.text);
+      errors.set(number, line.text);
     }
   });
-  return found;
+  return errors;
 }
 
 /** An error without its details: "RuntimeError: … Connection reset by peer". */

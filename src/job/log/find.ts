@@ -66,9 +66,9 @@ export function useFind(
       setHit(null);
       return;
     }
-    const known = rows.findIndex(row => row.key === hit?.key);
-    const again = hit?.text === text && known >= 0;
-    const from = again ? known + 1 : first();
+    const last = rows.findIndex(row => row.key === hit?.key);
+    const again = hit?.text === text && last >= 0;
+    const from = again ? last + 1 : first();
     const all = matchesIn(rows, text);
     const next = all.find(index => index >= from);
     const index = next ?? (reader.whole ? all[0] : undefined);

@@ -1,8 +1,10 @@
-import { LogLine } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
+import { fold as foldedLines, textOf } from '../../output/lines/fold';
+import { ILine } from '../../output/lines/lines';
+import { IShape, readShape } from '../../output/lines/shape';
+import { LogLine } from '../../tokens';
 import { followingLines, ICause } from './causedErrors';
-import { OneNumber } from './foldNumbers';
-import { foldTracebacks, isHead, markFailed } from './tracebacks';
+import { blocksIn, foldTracebacks, isHead, markFailed } from './tracebacks';
 
 /** A displayed row of the log; equal lines of several ranks are one row. */
 export interface ILogRow {
@@ -15,6 +17,8 @@ export interface ILogRow {
   /** Number of ranks that wrote it. */
   count: number;
   text: string;
+  /** The line, if its ranks wrote different numbers in it; null for an ordinary row. */
+  differing: ILine | null;
   /** The original texts of its ranks, if they differ from its text. */
   written: readonly string[];
   error: boolean;
@@ -30,9 +34,13 @@ export interface ILogRow {
   folded: number;
 }
 
-const TOGETHER_S = 1;
-/** Number of rows that are searched for the same line of another rank. */
-const BACK = 200;
+/**
+ * Lines of several ranks are one row if they came within this time of each other: a row has one time, and an attempt
+ * of a job is not mixed with the one before.
+ */
+const TOGETHER_S = 5;
+/** Lines of a rank's traceback show time and ranks once, if they came within this time. */
+const BLOCK_S = 1;
 
 function isFrame(text: string): boolean {
   return /^ {2}File "/.test(text);
@@ -48,11 +56,16 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
     : inside && line.text.startsWith('    ');
 }
 
-interface IMade extends Omit<ILogRow, 'members' | 'written'> {
+interface IMade extends Omit<ILogRow, 'members'> {
   members: number[];
-  written: string[];
-  /** The part that differs between ranks; null if none may. */
-  one: OneNumber | null;
+}
+
+/** A line of the log, or what stands for several, for the rule by which lines of ranks are folded. */
+interface IUnit extends ILine {
+  row: IMade;
+  source: LogLine;
+  /** Whether it stays by itself, as a line of a traceback does. */
+  alone: boolean;
 }
 
 function rowOf(
@@ -66,8 +79,8 @@ function rowOf(
     ranks: '',
     count: 1,
     text: line.text,
+    differing: null,
     written: [],
-    one: null,
     error: line.error ?? false,
     failed: false,
     like: 0,
@@ -82,20 +95,22 @@ function rowOf(
  * Convert lines of a log to rows.
  *
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
- * equal tracebacks of several ranks are one, and so is all that only follows from the cause. Lines of ranks that
- * differ in one whole number, at one place or several, are one where each rank's number can be read in it
+ * equal tracebacks of several ranks are one, and so is all that only follows from the cause. Lines of ranks are
+ * folded as in the output of cells. Without it, only equal lines of ranks are one
  * @param open - keys of rows that are not folded
  * @param from - number of the first line, where earlier ones have gone: keys stay
  * @param cause - the error that failed the job: it stands above what follows from it
+ * @param isCut - whether lines before the first one are missing
  */
 export function rowsOf(
   lines: readonly LogLine[],
   fold: boolean,
   open: ReadonlySet<string> = new Set(),
   from = 0,
-  cause: ICause | null = null
+  cause: ICause | null = null,
+  isCut = false
 ): ILogRow[] {
-  const made = together(lines, fold, open, from, cause);
+  const made = together(unitsOf(lines, fold, open, from, cause), fold, isCut);
   markFailed(made);
   const rows = causeFirst(made, cause);
   const found: IMade[] = [];
@@ -110,7 +125,7 @@ export function rowsOf(
     first = again ? first : row;
     found.push(row);
   }
-  return found.map(({ one: _, ...row }) => ({
+  return found.map(row => ({
     ...row,
     ranks: formatRanks(row.members),
     count: row.members.length
@@ -141,23 +156,67 @@ function isSame(one: IMade, other: IMade): boolean {
   );
 }
 
-/** Merge equal lines that ranks wrote at the same time, keeping the order of each rank. */
+/** Fold lines of several ranks, keeping the order of each rank. */
 function together(
+  units: readonly IUnit[],
+  fold: boolean,
+  isCut: boolean
+): IMade[] {
+  const folded = foldedLines(units, {
+    shape: unit => shapeIn(unit.source, fold),
+    alone: unit => unit.alone,
+    may: (one, other) => Math.abs(one.row.time - other.row.time) < TOGETHER_S,
+    time: isCut ? unit => unit.row.time : undefined
+  });
+  const rows = folded.map(({ line, of }) => {
+    const { row } = of[0];
+    if (of.length > 1) {
+      row.members = [...line.ranks];
+      row.text = textOf(line);
+    }
+    if (line.range) {
+      row.differing = line;
+      row.written = of.map(({ text }) => text);
+    }
+    return row;
+  });
+  rows.forEach(row => row.members.sort((a, b) => a - b));
+  return rows;
+}
+
+/** Shapes of lines, with numbers that may differ and without: a log is folded again with each new piece. */
+const folding = new WeakMap<LogLine, IShape>();
+const equal = new WeakMap<LogLine, IShape>();
+
+function shapeIn(line: LogLine, fold: boolean): IShape {
+  const shapes = fold ? folding : equal;
+  const found =
+    shapes.get(line) ??
+    readShape(line.text, line.error ?? false, fold, [line.rank]);
+  shapes.set(line, found);
+  return found;
+}
+
+/** Lines of a log, with what is folded of one rank's: frames of libraries, and errors that only follow. */
+function unitsOf(
   lines: readonly LogLine[],
   fold: boolean,
   open: ReadonlySet<string>,
   from: number,
   cause: ICause | null
-): IMade[] {
-  const rows: IMade[] = [];
+): IUnit[] {
+  const units: IUnit[] = [];
   const following = followingLines(lines, cause);
+  const inBlocks = new Set(blocksIn(lines).flatMap(block => block.numbers));
   /** All consequences of the cause. */
   let followers: IMade | undefined;
-  /** Rank → position of its last line; its next line comes after it. */
-  const reached = new Map<number, number>();
   /** Rank → the row into which its library frames are folded. */
   const library = new Map<number, IMade>();
   const { left, others } = foldTracebacks(fold ? lines : []);
+  const add = (row: IMade, source: LogLine, alone: boolean): void => {
+    const { text, error } = row;
+    units.push({ row, source, ranks: [...row.members], text, error, alone });
+  };
   lines.forEach((line, number) => {
     const error = following.get(number);
     if (fold && error !== undefined) {
@@ -166,7 +225,7 @@ function together(
         followers.follows = true;
         if (!open.has(followers.key)) {
           followers.text = error;
-          rows.push(followers);
+          add(followers, line, true);
         }
       } else if (!followers.members.includes(line.rank)) {
         followers.members.push(line.rank);
@@ -181,78 +240,29 @@ function together(
     }
     const also = others.get(number);
     const follows = error !== undefined;
-    // what these ranks wrote next comes below
-    also?.forEach(rank => reached.set(rank, rows.length));
+    const row = { ...rowOf(line, from + number, also), follows };
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
-      if (known && open.has(known.key)) {
-        rows.push({ ...rowOf(line, from + number, also), follows });
-        return;
-      }
-      if (known) {
+      if (known && !open.has(known.key)) {
         known.frames += isFrame(line.text) ? 1 : 0;
         return;
       }
-      const row = { ...rowOf(line, from + number, also), follows };
-      library.set(line.rank, row);
-      if (!open.has(row.key)) {
-        row.text = '';
-        row.frames = 1;
+      if (!known) {
+        library.set(line.rank, row);
+        if (!open.has(row.key)) {
+          row.text = '';
+          row.frames = 1;
+        }
       }
-      rows.push(row);
+      add(row, line, true);
       return;
     }
     library.delete(line.rank);
-    const after = Math.max(
-      reached.get(line.rank) ?? -1,
-      rows.length - BACK - 1
-    );
-    const may = (row: IMade): boolean =>
-      row.error === (line.error ?? false) &&
-      !row.frames &&
-      row.follows === follows &&
-      // a new traceback: its lines stay below its own header
-      !isHead(line.text) &&
-      !also &&
-      Math.abs(line.time - row.time) < TOGETHER_S &&
-      !row.members.includes(line.rank);
-    const isTaken = (test: (row: IMade) => boolean): boolean => {
-      for (let i = after + 1; i < rows.length; i++) {
-        if (may(rows[i]) && test(rows[i])) {
-          rows[i].members.push(line.rank);
-          reached.set(line.rank, i);
-          return true;
-        }
-      }
-      return false;
-    };
-    // prefer the same line to one with another number
-    if (
-      isTaken(
-        row => row.text === line.text && (!row.one || row.one.take(line))
-      ) ||
-      isTaken(row => {
-        const taken = row.one?.take(line) ?? false;
-        if (taken) {
-          row.written.push(line.text);
-        }
-        return taken;
-      })
-    ) {
-      return;
-    }
-    reached.set(line.rank, rows.length);
-    const one = fold && !line.error ? new OneNumber(line) : null;
-    rows.push({ ...rowOf(line, from + number, also), follows, one });
+    // the lines of a traceback stay below its header
+    const alone = follows || inBlocks.has(number) || isHead(line.text);
+    add(row, line, alone);
   });
-  for (const row of rows) {
-    row.members.sort((a, b) => a - b);
-    if (row.written.length) {
-      row.written.push(row.text);
-      row.text = row.one?.text ?? row.text;
-    }
-  }
-  return rows;
+  return units;
 }
 
 /** Whether a rank wrote this row, alone or with others. */
@@ -267,29 +277,7 @@ export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
     before.error &&
     row.error &&
     before.ranks === row.ranks &&
-    row.time - before.time < TOGETHER_S &&
+    row.time - before.time < BLOCK_S &&
     !isHead(row.text)
   );
-}
-
-const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;
-
-/** The cell and line that a line of a traceback names, and the text around them. */
-export function placeOf(text: string): {
-  notebook: string;
-  cell: string;
-  line: number;
-  before: string;
-  after: string;
-} | null {
-  const match = CELL.exec(text);
-  return match
-    ? {
-        notebook: match[1],
-        cell: match[2],
-        line: Number(match[3]),
-        before: text.slice(0, match.index),
-        after: text.slice(match.index + match[0].length)
-      }
-    : null;
 }

@@ -1,23 +1,24 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useEffect, useMemo, useRef } from 'react';
+import React, { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 
-import { Job } from '../../tokens';
+import { IJobs, Job } from '../../tokens';
 import { useViewState } from '../../ui/viewState';
+import { rowsOfBars } from './bars';
 import { useFind } from './find';
 import { causeOf } from './causedErrors';
 import { rowsOf } from './lines';
-import { JobRequests } from '../model/requests';
 import { useLog } from './logReader';
 import { LogRows } from './logRows';
 import { useLogScroll } from './logScroll';
 import { LogToolbar } from './logToolbar';
-import { hasEnded, whyNoError } from '../model/texts';
+import { hasEnded } from '../model/states';
+import { whyNoError } from '../model/texts';
 
 const NONE: ReadonlySet<string> = new Set();
 
 /** The log of a job: time, ranks, text. */
 export function JobLog(props: {
-  jobs: JobRequests;
+  jobs: IJobs;
   job: Job;
   trans: TranslationBundle;
   openCell: (cell: string, line: number) => void;
@@ -36,12 +37,18 @@ export function JobLog(props: {
   const isAtEnd = useRef((): boolean => true);
   const reader = useLog(jobs, job, ranks, () => isAtEnd.current(), trans);
   const cause = useMemo(() => causeOf(job.error), [job.error]);
+  const lines = useMemo(
+    () => rowsOf(reader.lines, fold, open, reader.from, cause, reader.isCut),
+    [reader.lines, fold, open, reader.from, cause, reader.isCut]
+  );
   const rows = useMemo(
-    () => rowsOf(reader.lines, fold, open, reader.from, cause),
-    [reader.lines, fold, open, reader.from, cause]
+    () => [...lines, ...rowsOfBars(reader.bars)],
+    [lines, reader.bars]
   );
   const scroll = useLogScroll({ rows, follow, failed, part: reader.first });
-  isAtEnd.current = scroll.isAtEnd;
+  useLayoutEffect(() => {
+    isAtEnd.current = scroll.isAtEnd;
+  });
   useEffect(() => {
     if (failed !== null) {
       setFollow(false);

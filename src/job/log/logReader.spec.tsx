@@ -4,9 +4,8 @@ import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
 import { RequestError } from '../../request/rest';
-import { Job, LogLine } from '../../tokens';
+import { IJobs, ILogQuery, Job, LogLine } from '../../tokens';
 import { ViewStateContext, ViewState } from '../../ui/viewState';
-import { ILogQuery, JobRequests } from '../model/requests';
 import { IReader, useLog } from './logReader';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -32,7 +31,8 @@ class Log {
     }
     const from = query.offset === 'end' ? 0 : Number(query.offset);
     const start = from === 0;
-    return { lines: [line(from)], offset: `${from + 1}`, end: false, start };
+    const offset = `${from + 1}`;
+    return { lines: [line(from)], bars: [], offset, end: false, start };
   }
 
   async answer(): Promise<void> {
@@ -42,7 +42,7 @@ class Log {
 }
 
 function Reading(props: { log: Log; out: { reader?: IReader } }): JSX.Element {
-  const jobs = props.log as unknown as JobRequests;
+  const jobs = props.log as unknown as IJobs;
   props.out.reader = useLog(jobs, job, '', () => true, trans);
   return <>{props.out.reader.lines.length}</>;
 }

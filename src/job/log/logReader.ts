@@ -1,14 +1,28 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-import { Job, LogLine } from '../../tokens';
+import {
+  IJobs,
+  ILogQuery,
+  Job,
+  LogBars,
+  LogLine,
+  LogPiece
+} from '../../tokens';
+import { withoutBar } from '../../output/lines/lines';
 import { useViewState, useViewStateRef } from '../../ui/viewState';
-import { ILogQuery, JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { hasEnded } from '../model/texts';
+import { hasEnded } from '../model/states';
+import { updatedBars } from './bars';
 
+/** Time from a piece to the next request, ms. */
 const POLL_MS = 150;
+/**
+ * Maximum number of this page's requests that wait at the server for the next line: browsers open six
+ * connections to a server, for all pages.
+ */
+const MOST_WAITING = 2;
 /** Maximum number of lines kept in the page; the whole log is on disk. */
 const MOST = 20_000;
 /** Number of lines from which on only viewed lines are read. */
@@ -17,8 +31,12 @@ const ENOUGH = 15_000;
 /** The loaded part of a log, and functions to read another part. */
 export interface IReader {
   lines: readonly LogLine[];
+  /** Progress bars that ranks draw now. */
+  bars: readonly LogBars[];
   /** Number of the first line: the number of earlier lines that were read and dropped. */
   from: number;
+  /** Whether lines before the first one are missing. */
+  isCut: boolean;
   /** Why reading has stopped; empty while it continues. */
   error: string;
   /** Whether these are all lines that the log has so far. */
@@ -45,20 +63,49 @@ interface INext extends ILogQuery {
 /** The loaded lines. */
 interface IPart {
   lines: readonly LogLine[];
+  bars: readonly LogBars[];
   from: number;
   /** Whether it began with the log's first line. */
   start: boolean;
 }
 
-const NOTHING: IPart = { lines: [], from: 0, start: false };
+const NOTHING: IPart = { lines: [], bars: [], from: 0, start: false };
 
-/** A part of a log with the lines after it; if there are too many, the first ones are dropped. */
-export function extended(part: IPart, more: readonly LogLine[]): IPart {
-  const all = [...part.lines, ...more];
+/** Number of this page's requests that wait at the server. */
+let waiting = 0;
+
+/** Lines after an offset, and whether the server has waited for the next one. */
+async function follow(
+  jobs: Pick<IJobs, 'logs'>,
+  id: string,
+  query: ILogQuery
+): Promise<{ piece: LogPiece; waited: boolean }> {
+  const waited = waiting < MOST_WAITING;
+  waiting += waited ? 1 : 0;
+  try {
+    const piece = await jobs.logs(id, { ...query, wait: waited });
+    return { piece, waited };
+  } finally {
+    waiting -= waited ? 1 : 0;
+  }
+}
+
+/**
+ * A part of a log with the piece after it; text behind a progress bar is a line of its own. If there are too many lines,
+ * the first ones are dropped.
+ */
+export function extended(
+  part: IPart,
+  piece: Pick<LogPiece, 'lines' | 'bars'>
+): IPart {
+  const all = piece.lines.length
+    ? [...part.lines, ...piece.lines.flatMap(withoutBar)]
+    : part.lines;
   const gone = Math.max(0, all.length - MOST);
   return {
     ...part,
     lines: gone ? all.slice(gone) : all,
+    bars: updatedBars(part.bars, piece.bars),
     from: part.from + gone
   };
 }
@@ -69,14 +116,14 @@ export function extended(part: IPart, more: readonly LogLine[]): IPart {
  * @param isAtEnd - whether the user is viewing the last lines; otherwise viewed lines would be dropped.
  */
 export function useLog(
-  jobs: JobRequests,
+  jobs: IJobs,
   job: Job,
   ranks: string,
   isAtEnd: () => boolean,
   trans: TranslationBundle
 ): IReader {
   const [part, setPart] = useViewState('log part', NOTHING);
-  const { lines, from } = part;
+  const { lines, bars, from } = part;
   const [error, setError] = useState('');
   const [missing, setMissing] = useState('');
   const failed = !!job.error;
@@ -88,31 +135,41 @@ export function useLog(
   const key = `${job.id} ${ranks} ${failed}`;
   const next = useViewStateRef('log next', { key, query: begin() });
   const latest = useRef(0);
-  if (next.current.key !== key) {
-    next.current = { key, query: begin() };
-    latest.current++;
-  }
+  useLayoutEffect(() => {
+    if (next.current.key !== key) {
+      next.current = { key, query: begin() };
+      latest.current++;
+    }
+  });
 
   const refresh = usePoll(`log ${key} ${hasEnded(job)}`, POLL_MS, async () => {
     const { fresh, back, ...query } = next.current.query;
     if (!fresh && lines.length >= ENOUGH && !isAtEnd()) {
       return true;
     }
-    const mine = latest.current;
+    // of two requests at a time, the first one's answer would repeat lines
+    const mine = ++latest.current;
     try {
-      const piece = await jobs.logs(job.id, { ranks, ...query });
+      // the beginning is shown at once
+      const { piece, waited } = fresh
+        ? {
+            piece: await jobs.logs(job.id, { ranks, ...query }),
+            waited: true
+          }
+        : await follow(jobs, job.id, { ranks, ...query });
       if (mine !== latest.current) {
         return true; // another part was requested
       }
       setError('');
       next.current.query = { offset: piece.offset, fresh: false };
       if (fresh) {
-        setPart({ lines: piece.lines, from: 0, start: piece.start });
-      } else if (piece.lines.length) {
-        setPart(before => extended(before, piece.lines));
+        setPart(extended({ ...NOTHING, start: piece.start }, piece));
+      } else if (piece.lines.length || piece.bars.length) {
+        setPart(before => extended(before, piece));
       }
       // a piece may contain lines of other ranks only: the server knows the end
-      return !piece.end;
+      const goesOn = waited || piece.lines.length ? true : 'unchanged';
+      return piece.end ? false : goesOn;
     } catch (failure) {
       if (mine !== latest.current) {
         return true;
@@ -145,9 +202,9 @@ export function useLog(
     setError('');
     setMissing('');
   }, [key]);
-  useEffect(
+  useLayoutEffect(
     () => () => {
-      // pending lines are requested again when this is visible again
+      // pending lines are requested again when this is visible again; at once, or their answer would still be taken
       latest.current++;
     },
     []
@@ -155,7 +212,9 @@ export function useLog(
 
   return {
     lines,
+    bars,
     from,
+    isCut: !part.start || from > 0,
     error,
     // beyond that, lines are read only while the last ones are in view
     whole: part.start && from === 0 && lines.length < ENOUGH,

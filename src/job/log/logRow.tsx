@@ -2,11 +2,13 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { plain } from '../../output/lines/ansi';
+import { LineText } from '../../output/text/rows';
 import { Text } from '../../output/text/text';
 import { formatClock } from '../../metrics/format';
 import { inAnyCase } from './find';
 import { followsFrom, ICause, shortError } from './causedErrors';
-import { ILogRow, placeOf } from './lines';
+import { ILogRow } from './lines';
+import { placeOf } from './tracebacks';
 
 /** Maximum length of a list of ranks; a longer one is replaced by their number. */
 const NAMED = 8;
@@ -30,6 +32,8 @@ export function LogRow(props: {
   const text =
     props.found && inAnyCase(props.found).test(bare) ? (
       <Marked text={bare} found={props.found} />
+    ) : row.differing ? (
+      <LineText line={row.differing} trans={trans} />
     ) : (
       <Text text={shown} />
     );

@@ -24,10 +24,10 @@ export function LogRows(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { rows, scroll, failed, cause, hit, trans } = props;
-  const { virtual } = scroll;
+  const { host, virtual } = scroll;
   return (
     <div
-      ref={scroll.host}
+      ref={host}
       className="jp-DtrainJob-logRows"
       tabIndex={0}
       role="log"

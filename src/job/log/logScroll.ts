@@ -1,6 +1,7 @@
 import { useVirtualizer, Virtualizer } from '@tanstack/react-virtual';
 import React, { useEffect, useRef } from 'react';
 
+import { useLatest } from '../../ui/useLatest';
 import { useViewStateRef } from '../../ui/viewState';
 import { ILogRow, isOf } from './lines';
 
@@ -129,11 +130,10 @@ function useResized(
   host: React.RefObject<HTMLDivElement>,
   resized: () => void
 ): void {
-  const latest = useRef(resized);
-  latest.current = resized;
+  const latest = useLatest(resized);
   useEffect(() => {
     const observer = new ResizeObserver(() => latest.current());
     observer.observe(host.current!);
     return () => observer.disconnect();
-  }, [host]);
+  }, [host, latest]);
 }

@@ -1,12 +1,11 @@
-import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { searchIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
-import { TOAST_MS } from '../../ui/actionButton';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { Found, foundWords } from './find';
+import { tellBriefly } from '../../ui/text/toast';
 
 interface IToolbarProps {
   /** Existing ranks. */
@@ -84,7 +83,7 @@ export function LogToolbar(props: IToolbarProps): JSX.Element {
 function FindField(props: IToolbarProps): JSX.Element {
   const { found, find, ranks, trans } = props;
   const [text, setText] = useViewState('log text', '');
-  const said = found?.text === text ? foundWords(found, ranks, trans) : null;
+  const words = found?.text === text ? foundWords(found, ranks, trans) : null;
   return (
     <span className="jp-DtrainJob-find">
       <span className="jp-DtrainJob-search">
@@ -110,11 +109,11 @@ function FindField(props: IToolbarProps): JSX.Element {
       </span>
       <span
         className="jp-DtrainJob-found"
-        data-kind={said ? found?.kind : undefined}
+        data-kind={words ? found?.kind : undefined}
         role="status"
-        title={said?.title}
+        title={words?.title}
       >
-        {said?.text}
+        {words?.text}
       </span>
     </span>
   );
@@ -133,7 +132,7 @@ function FirstError(props: IToolbarProps): JSX.Element {
         if (noError === null) {
           props.toError();
         } else {
-          Notification.info(noError, { autoClose: TOAST_MS });
+          tellBriefly(noError, 'info');
         }
       }}
     >

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
 import { followsFrom } from './causedErrors';
-import { goesOn, placeOf, rowsOf } from './lines';
+import { goesOn, rowsOf } from './lines';
+import { placeOf } from './tracebacks';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({
   time,

@@ -92,10 +92,10 @@ export function foldTracebacks(lines: readonly LogLine[]): IFolded {
   const left = new Set<number>();
   const others = new Map<number, number[]>();
   /** Text → the traceback that represents all, and the other ranks that wrote it. */
-  const known = new Map<string, { block: IBlock; ranks: number[] }>();
+  const blocks = new Map<string, { block: IBlock; ranks: number[] }>();
   for (const block of blocksIn(lines)) {
     const text = block.numbers.map(number => lines[number].text).join('\n');
-    const before = known.get(text);
+    const before = blocks.get(text);
     const same =
       before !== undefined &&
       ![before.block.rank, ...before.ranks].includes(block.rank) &&
@@ -108,7 +108,7 @@ export function foldTracebacks(lines: readonly LogLine[]): IFolded {
       });
       block.numbers.forEach(number => others.set(number, ranks));
     }
-    known.set(text, { block, ranks });
+    blocks.set(text, { block, ranks });
   }
   return { left, others };
 }
@@ -158,4 +158,26 @@ export function markFailed(rows: readonly IMarked[]): void {
     );
     row.failed &&= !row.follows;
   }
+}
+
+const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;
+
+/** The cell and line that a line of a traceback names, and the text around them. */
+export function placeOf(text: string): {
+  notebook: string;
+  cell: string;
+  line: number;
+  before: string;
+  after: string;
+} | null {
+  const match = CELL.exec(text);
+  return match
+    ? {
+        notebook: match[1],
+        cell: match[2],
+        line: Number(match[3]),
+        before: text.slice(0, match.index),
+        after: text.slice(match.index + match[0].length)
+      }
+    : null;
 }

@@ -26,7 +26,7 @@ const NUMBER = /^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?$/i;
  * @throws NoAssignment
  */
 export function linesOf(text: string): IParameter[] {
-  const found: IParameter[] = [];
+  const parameters: IParameter[] = [];
   for (const line of text.split('\n')) {
     const bare = line.replace(/\s#.*$/, '').trim();
     if (!bare || bare.startsWith('#')) {
@@ -37,9 +37,9 @@ export function linesOf(text: string): IParameter[] {
       throw new NoAssignment(bare);
     }
     const [name, value] = [bare.slice(0, at), bare.slice(at + 1)];
-    found.push({ name: name.trim(), value: value.trim() });
+    parameters.push({ name: name.trim(), value: value.trim() });
   }
-  return found;
+  return parameters;
 }
 
 /**
@@ -106,8 +106,10 @@ export function differing(
   const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
   return Object.fromEntries(
     Object.entries(given).filter(([name, value]) => {
-      const known = usual.get(name);
-      return known === undefined || plain(valueOf(known)) !== plain(value);
+      const usualValue = usual.get(name);
+      return (
+        usualValue === undefined || plain(valueOf(usualValue)) !== plain(value)
+      );
     })
   );
 }
@@ -182,17 +184,17 @@ function written(value: unknown): string {
 export function followed(text: string, before: string, now: string): string {
   try {
     const usual = new Map(linesOf(before).map(p => [p.name, p.value]));
-    const known = new Set(linesOf(now).map(p => p.name));
-    let found = now;
+    const names = new Set(linesOf(now).map(p => p.name));
+    let result = now;
     for (const { name, value } of linesOf(text)) {
       if (usual.get(name) === value) {
         continue;
       }
-      found = known.has(name)
-        ? withValue(found, name, value)
-        : `${found}${found ? '\n' : ''}${name} = ${value}`;
+      result = names.has(name)
+        ? withValue(result, name, value)
+        : `${result}${result ? '\n' : ''}${name} = ${value}`;
     }
-    return found;
+    return result;
   } catch (error) {
     if (error instanceof NoAssignment) {
       return text; // it stays as typed, with its error beside it

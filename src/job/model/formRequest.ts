@@ -1,5 +1,5 @@
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
-import { JobRequest, Profile } from '../../tokens';
+import { JobRequest, Profile, WantedJob } from '../../tokens';
 import { parametersOf, withGiven } from './assignments';
 
 /** Fields of the form; texts, as typed. */
@@ -24,9 +24,6 @@ export interface IForm {
   options: string;
   stage: string;
 }
-
-/** A request for the server; defaults may be omitted. */
-export type Wanted = Partial<JobRequest> & { notebook: string };
 
 /** Field of the form for a key of the request. */
 export const FIELDS: Readonly<Record<string, keyof IForm>> = {
@@ -55,13 +52,15 @@ export function emptyForm(
   profile: Profile | undefined,
   parameters: string
 ): IForm {
-  const known = profile?.profile;
+  const defaults = profile?.profile;
   return {
     profile: profile?.name ?? DEFAULT_PROFILE,
     partition: '',
-    nodes: String(known?.nodes ?? 1),
-    ranksPerNode: known?.ranks_per_node ? String(known.ranks_per_node) : '',
-    time: known?.slurm.time ?? '',
+    nodes: String(defaults?.nodes ?? 1),
+    ranksPerNode: defaults?.ranks_per_node
+      ? String(defaults.ranks_per_node)
+      : '',
+    time: defaults?.slurm.time ?? '',
     launcher: '',
     framework: '',
     name: '',
@@ -114,7 +113,11 @@ export function formOf(request: JobRequest, parameters: string): IForm {
  *
  * @param defaults - assignments of the notebook's tagged cell
  */
-export function wantedOf(form: IForm, notebook: string, defaults = ''): Wanted {
+export function wantedOf(
+  form: IForm,
+  notebook: string,
+  defaults = ''
+): WantedJob {
   const text = (field: Exclude<keyof IForm, 'files'>): string | null =>
     form[field].trim() || null;
   return {

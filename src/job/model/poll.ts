@@ -1,8 +1,15 @@
 import { Poll } from '@lumino/polling';
 import { useCallback, useEffect, useRef } from 'react';
 
+import { useLatest } from '../../ui/useLatest';
+
 /** Maximum interval between two requests, ms; without an answer the interval grows up to it. */
 const SLOWEST = 5000;
+/** The same while nothing is new, as a multiple of the interval. */
+const MOST_TIMES = 8;
+
+/** Whether to continue; "unchanged": to continue less and less often, because nothing is new. */
+export type GoOn = boolean | 'unchanged';
 
 /**
  * Poll while a component is drawn: not while the page is hidden, less often while requests fail, and at once
@@ -10,30 +17,32 @@ const SLOWEST = 5000;
  *
  * @param name - name of the polled object; polling restarts when it changes
  * @param interval - time from an answer to the next request, ms
- * @param ask - resolves to whether to continue; after an exception it is retried later
+ * @param ask - resolves to whether to continue, and how often; after an exception it is retried later
  * @returns a function that polls at once
  */
 export function usePoll(
   name: string,
   interval: number,
-  ask: () => Promise<boolean>
+  ask: () => Promise<GoOn>
 ): () => void {
-  const latest = useRef(ask);
+  const latest = useLatest(ask);
   const poll = useRef<Poll | null>(null);
   useEffect(() => {
-    latest.current = ask;
-  });
-  useEffect(() => {
+    const max = Math.max(interval, SLOWEST);
+    let times = 1;
     const made = new Poll({
       name: `dtrain-lab:${name}`,
-      frequency: {
-        interval,
-        backoff: true,
-        max: Math.max(interval, SLOWEST)
-      },
+      frequency: { interval, backoff: true, max },
       standby: 'when-hidden',
       factory: async () => {
-        if (!(await latest.current()) && !made.isDisposed) {
+        const on = await latest.current();
+        if (made.isDisposed) {
+          return;
+        }
+        times = on === 'unchanged' ? Math.min(2 * times, MOST_TIMES) : 1;
+        const next = Math.min(times * interval, max);
+        made.frequency = { interval: next, backoff: true, max };
+        if (!on) {
           void made.stop();
         }
       }
@@ -46,6 +55,6 @@ export function usePoll(
       poll.current = null;
       made.dispose();
     };
-  }, [name, interval]);
+  }, [name, interval, latest]);
   return useCallback(() => void poll.current?.refresh(), []);
 }

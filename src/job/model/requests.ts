@@ -3,106 +3,127 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { request } from '../../request/rest';
 import {
+  IJobs,
+  ILogQuery,
   Job,
   JobMetrics,
   JobPlan,
   JobRequest,
   LogPiece,
-  Slots
+  Slots,
+  WantedJob
 } from '../../tokens';
-import { Wanted } from './formRequest';
 
-/** Where to read in a log, and of which ranks. */
-export interface ILogQuery {
-  offset: string;
-  ranks?: string;
-  firstError?: boolean;
-  search?: string;
+/** How long an answer that was asked for ahead may be used, ms: a list in a background tab is drawn much later. */
+const FRESH_MS = 2000;
+
+/** An answer about all jobs that was asked for ahead. */
+interface IAhead {
+  jobs: Promise<Job[]>;
+  /** Until when it may be used; unlimited before it has come. */
+  until: number;
 }
 
-/** Requests about jobs to the server. */
-export class JobRequests {
+/** Jobs of this user, each call a request to the server. */
+export class JobRequests implements IJobs {
   constructor(private _settings: ServerConnection.ISettings) {}
 
   private _lastAnswer: readonly Job[] = [];
+  private _ahead: IAhead | null = null;
 
-  async all(): Promise<Job[]> {
-    const jobs = await request<Job[]>(this._settings, 'GET', 'jobs');
+  askAhead(): void {
+    const ahead: IAhead = { jobs: this._ask(), until: Infinity };
+    this._ahead = ahead;
+    ahead.jobs.then(
+      () => {
+        ahead.until = Date.now() + FRESH_MS;
+      },
+      () => {
+        // a view that already waits for the answer learns of the error; a later one asks again
+        if (this._ahead === ahead) {
+          this._ahead = null;
+        }
+      }
+    );
+  }
+
+  all(): Promise<Job[]> {
+    const ahead = this._ahead;
+    this._ahead = null;
+    return ahead && Date.now() < ahead.until ? ahead.jobs : this._ask();
+  }
+
+  private async _ask(): Promise<Job[]> {
+    const jobs = await request(this._settings, 'GET', '/jobs');
     this._lastAnswer = jobs;
     return jobs;
   }
 
-  /** The last answer about all jobs, so that a list that is opened again is drawn at once; empty before it. */
   get lastAnswer(): readonly Job[] {
     return this._lastAnswer;
   }
 
   get(id: string): Promise<Job> {
-    return request(this._settings, 'GET', `jobs/${id}`);
+    return request(this._settings, 'GET', '/jobs/{identity}', { id });
   }
 
-  /** `ask`: the scheduler, too. */
-  plan(body: Wanted, ask: boolean): Promise<JobPlan> {
-    const path = ask ? 'jobs/plan?ask=1' : 'jobs/plan';
-    return request(this._settings, 'POST', path, body);
+  plan(body: WantedJob, ask: boolean): Promise<JobPlan> {
+    const query = ask ? { ask: '1' } : {};
+    return request(this._settings, 'POST', '/jobs/plan', { query, body });
   }
 
-  /** Submit the previewed plan unchanged. */
   submit(notebook: string, plan: string): Promise<Job> {
-    return request(this._settings, 'POST', 'jobs', { notebook, plan });
+    const body = { notebook, plan };
+    return request(this._settings, 'POST', '/jobs', { body });
   }
 
   slots(profile: string): Promise<Slots> {
-    const query = new URLSearchParams({ profile });
-    return request(this._settings, 'GET', `slots?${query}`);
+    return request(this._settings, 'GET', '/slots', { query: { profile } });
   }
 
-  /** End a process of the user on a GPU. */
   stopHolder(id: string, profile: string): Promise<Slots> {
-    const query = new URLSearchParams({ profile });
-    return request(
-      this._settings,
-      'DELETE',
-      `slots/${encodeURIComponent(id)}?${query}`
-    );
+    return request(this._settings, 'DELETE', '/slots/{identity}', {
+      id,
+      query: { profile }
+    });
   }
 
-  /** The notebook with the first rank's output. */
-  executed(id: string): Promise<INotebookContent> {
-    return request(this._settings, 'GET', `jobs/${id}/notebook`);
+  async executed(id: string): Promise<INotebookContent> {
+    const path = '/jobs/{identity}/notebook';
+    const notebook = await request(this._settings, 'GET', path, { id });
+    return notebook as INotebookContent;
   }
 
   requestOf(id: string): Promise<JobRequest> {
-    return request(this._settings, 'GET', `jobs/${id}/request`);
+    return request(this._settings, 'GET', '/jobs/{identity}/request', { id });
   }
 
   cancel(id: string): Promise<Job> {
-    return request(this._settings, 'POST', `jobs/${id}/cancel`);
+    return request(this._settings, 'POST', '/jobs/{identity}/cancel', { id });
   }
 
   resume(id: string): Promise<Job> {
-    return request(this._settings, 'POST', `jobs/${id}/resume`);
+    return request(this._settings, 'POST', '/jobs/{identity}/resume', { id });
   }
 
   remove(id: string): Promise<Job> {
-    return request(this._settings, 'DELETE', `jobs/${id}`);
+    return request(this._settings, 'DELETE', '/jobs/{identity}', { id });
   }
 
   metrics(id: string): Promise<JobMetrics> {
-    return request(this._settings, 'GET', `jobs/${id}/metrics`);
+    return request(this._settings, 'GET', '/jobs/{identity}/metrics', { id });
   }
 
-  logs(id: string, query: ILogQuery): Promise<LogPiece> {
-    const asked = new URLSearchParams({ offset: query.offset });
-    if (query.ranks) {
-      asked.set('ranks', query.ranks);
-    }
-    if (query.firstError) {
-      asked.set('first_error', '1');
-    }
-    if (query.search) {
-      asked.set('search', query.search);
-    }
-    return request(this._settings, 'GET', `jobs/${id}/logs?${asked}`);
+  logs(id: string, asked: ILogQuery): Promise<LogPiece> {
+    const { offset, ranks, firstError, search, wait } = asked;
+    const query = {
+      offset,
+      ranks: ranks || undefined,
+      first_error: firstError ? '1' : undefined,
+      search: search || undefined,
+      wait: wait ? '1' : undefined
+    };
+    const path = '/jobs/{identity}/logs';
+    return request(this._settings, 'GET', path, { id, query });
   }
 }

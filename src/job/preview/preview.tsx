@@ -1,11 +1,11 @@
-import { Clipboard, Notification } from '@jupyterlab/apputils';
+import { Clipboard } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId } from 'react';
 
 import { JobPlan } from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
 import { Code, Highlight } from './code';
 import { tabsOf } from './previewTabs';
+import { tellBriefly } from '../../ui/text/toast';
 
 export type { Highlight } from './code';
 
@@ -74,10 +74,7 @@ export function Preview(props: {
           className="jp-DtrainUi-link"
           onClick={() => {
             Clipboard.copyToSystem(shown.text);
-            Notification.success(
-              trans.__('"%1" is on the clipboard.', shown.label),
-              { autoClose: TOAST_MS }
-            );
+            tellBriefly(trans.__('"%1" is on the clipboard.', shown.label));
           }}
         >
           {trans.__('Copy')}

@@ -10,7 +10,7 @@ import { Actions } from './actions';
 
 const trans = nullTranslator.load('dtrain_lab');
 
-function shown(changes: Partial<Job>): string {
+function shown(changes: Partial<Job>, why: string | null = null): string {
   const commands = new CommandRegistry();
   commands.addCommand(CommandIDs.resumeJob, { execute: () => undefined });
   const job = { id: 'j', name: 'j', state: 'failed', may: ['resume'] };
@@ -19,6 +19,7 @@ function shown(changes: Partial<Job>): string {
       job={{ ...job, error: null, ...changes } as Job}
       commands={commands}
       openNotebook={() => undefined}
+      why={why}
       trans={trans}
     />
   );
@@ -34,4 +35,17 @@ it('promises to resume from a step only where the notebook loads a checkpoint', 
   expect(shown({ checkpoint_step: null, begins_again: true })).toContain(
     '>Run again<'
   );
+});
+
+it('offers nothing without a connection to the server', () => {
+  const why = 'No connection to the server.';
+  const host = document.createElement('div');
+  host.innerHTML = shown({ checkpoint_step: null }, why);
+  const resume = [...host.querySelectorAll('button')].find(b =>
+    b.textContent?.startsWith('Run again')
+  );
+  expect(resume?.getAttribute('aria-disabled')).toBe('true');
+  expect(resume?.title).toBe(why);
+  host.innerHTML = shown({ checkpoint_step: null });
+  expect(host.querySelector('[aria-disabled]')).toBeNull();
 });

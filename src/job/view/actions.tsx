@@ -4,13 +4,17 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { hasEnded, notebookFile, resumeWords } from '../model/texts';
+import { Action } from '../../ui/actionButton';
+import { hasEnded } from '../model/states';
+import { notebookFile, resumeWords } from '../model/texts';
 
 /** Actions for a job, the most helpful first. */
 export function Actions(props: {
   job: Job;
   commands: CommandRegistry;
   openNotebook: (path: string) => void;
+  /** Why none of them can act now; null if they can. */
+  why: string | null;
   trans: TranslationBundle;
 }): JSX.Element {
   const { job, commands, trans } = props;
@@ -25,16 +29,13 @@ export function Actions(props: {
     title?: string
   ): JSX.Element | null =>
     may && commands.hasCommand(command) ? (
-      <button
-        type="button"
-        className={
-          primary ? 'jp-DtrainUi-button jp-mod-primary' : 'jp-DtrainUi-button'
-        }
+      <Action
+        label={label}
+        primary={primary}
         title={title}
+        why={props.why}
         onClick={() => void commands.execute(command, args)}
-      >
-        {label}
-      </button>
+      />
     ) : null;
   const can = (what: string): boolean => job.may.includes(what);
   const { label: resume, why: begins } = resumeWords(job, trans);
@@ -65,7 +66,11 @@ export function Actions(props: {
       >
         {trans.__('Open notebook')}
       </button>
-      {button(CommandIDs.jobStacks, trans.__('Stacks'), can('stacks'))}
+      {button(
+        CommandIDs.jobStacks,
+        trans.__('Stacks'),
+        can('stacks') && commands.hasCommand(CommandIDs.showStacks)
+      )}
       {button(CommandIDs.debugJob, trans.__('Debug'), can('stacks'))}
       {button(
         CommandIDs.debugJob,

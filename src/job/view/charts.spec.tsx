@@ -3,7 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it, vi } from 'vitest';
 
-import { makeCluster } from '../../testing/clusters';
+import { makeCluster, makeVerdict } from '../../testing/clusters';
 import { Job, JobMetrics } from '../../tokens';
 import { Charts } from './charts';
 
@@ -15,7 +15,7 @@ vi.mock('../../ranks/charts/chart', () => ({
     until: number;
     end: string | null;
     marks: unknown[];
-    series: { values: (number | null)[] }[];
+    series: { values: (number | null)[]; colour: string }[];
   }) => (
     <p>
       {`${props.summary} ${props.times.map(t => t / 1000)}`}
@@ -23,6 +23,7 @@ vi.mock('../../ranks/charts/chart', () => ({
       <s>{props.window}</s>
       <u>{props.until / 1000}</u>
       <b>{`${props.end} ${props.marks.length}`}</b>
+      <em>{props.series[0].colour}</em>
     </p>
   )
 }));
@@ -51,7 +52,7 @@ it('ends the line of a logged value where it was logged last, the others where t
       trans={trans}
     />
   );
-  expect(text).toContain('samples per second, latest 1,2,3,4<');
+  expect(text).toContain('samples per second, median 1,2,3,4<');
   expect(text).toContain('loss: 0.5, latest 1,2<');
 });
 
@@ -171,10 +172,11 @@ it('has headings that fit beside their value', () => {
     <Charts
       job={
         {
-          ended_at: 12,
-          state: 'succeeded',
+          ended_at: null,
+          state: 'running',
+          summary: {},
           world: { size: 2 },
-          metrics: {}
+          metrics: { ...makeCluster().metrics, current: true }
         } as Job
       }
       metrics={
@@ -192,4 +194,55 @@ it('has headings that fit beside their value', () => {
     /title="samples\/s"><b>140<\/b> .*chartWords">samples\/s<.*chartBrief">\/s</
   );
   expect(text).toContain(' title="Maximum of all ranks"><b>1.0</b> GiB<');
+});
+
+/** Heading and line of the throughput of a job that trained at 100 samples/s, and then at 50. */
+function throughput(job: Partial<Job>): string {
+  const rates = [100, 100, 100, 50];
+  const history = rates.map((samples_per_s, i) => ({
+    at: i,
+    samples_per_s,
+    memory_bytes: 1,
+    values: {}
+  }));
+  const shown = renderToStaticMarkup(
+    <Charts
+      job={{ ended_at: null, world: { size: 2 }, summary: {}, ...job } as Job}
+      metrics={{ history } as unknown as JobMetrics}
+      trans={trans}
+    />
+  );
+  return shown.slice(0, shown.indexOf('Memory'));
+}
+
+const past = {
+  ...makeCluster().metrics,
+  current: false,
+  last: { samples_per_s: 50 }
+} as unknown as Job['metrics'];
+
+it('has the median of a job that has ended: its last seconds are not typical of it', () => {
+  const ended = throughput({
+    state: 'cancelled',
+    ended_at: 9,
+    metrics: past
+  });
+  expect(ended).toContain('title="samples/s, median"><b>100</b>');
+  expect(ended).toContain('--jp-brand-color1');
+});
+
+it('says of a job that takes no steps now what its throughput was, as the card of a cluster does', () => {
+  const current = { ...past, current: true };
+  expect(throughput({ state: 'running', metrics: current })).toContain(
+    'title="samples/s"><b>50.0</b>'
+  );
+  const idle = throughput({ state: 'running', metrics: past });
+  expect(idle).toContain('<b>–</b> last:\u00a050.0\u00a0samples/s');
+  expect(idle).toContain('--jp-ui-font-color3');
+  const verdicts = [makeVerdict()];
+  const hung = throughput({
+    state: 'running',
+    metrics: { ...past, verdicts }
+  });
+  expect(hung.replace(/\u00a0/g, ' ')).toContain('<b>0</b> was 50.0 samples/s');
 });

@@ -9,13 +9,10 @@ import {
   namesOf
 } from '../../ranks/charts/loggedValues';
 import { Job, JobMetrics } from '../../tokens';
-import {
-  formatGiB,
-  formatRate,
-  formatValue,
-  UNKNOWN
-} from '../../metrics/format';
-import { isPaused, jobState } from '../model/texts';
+import { shownMetrics, throughputText } from '../../metrics/currentMetrics';
+import { formatGiB, formatRate, formatValue } from '../../metrics/format';
+import { alarmOf } from '../../verdicts/verdict';
+import { hasEnded, isPaused, jobState } from '../model/states';
 import { namesIn, valuesOf } from './loggedCalls';
 
 /** px; low, because the log is more important. */
@@ -61,11 +58,13 @@ export function Charts(props: {
   }
   const all = [...times, ...own.flatMap(({ times }) => times)];
   const last = points[points.length - 1];
+  const throughput = throughputOf(job, points, trans);
   const chart = { times, ...axisOf(job, all, trans), marks: [], edges: true };
   return (
     <div
       className="jp-DtrainUi-charts"
       role="group"
+      tabIndex={0} // where the row of charts is wider than the view, arrow keys scroll it
       aria-label={trans.__('Charts')}
     >
       {lines && (
@@ -73,15 +72,9 @@ export function Charts(props: {
           <JobChart
             {...chart}
             title={trans.__('Throughput')}
-            value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
-            words={trans.__('samples/s')}
-            brief={trans.__('/s')}
+            {...throughput}
             label={trans.__('samples/s')}
             values={points.map(p => p.samples_per_s)}
-            summary={trans.__(
-              'Throughput: %1 samples per second, latest',
-              formatRate(last.samples_per_s)
-            )}
           />
           <JobChart
             {...chart}
@@ -127,6 +120,58 @@ export function Charts(props: {
 }
 
 /**
+ * The heading of a job's throughput: while it trains the latest one, as a cluster's card does while it does not; of a
+ * job that has ended the median, as its last seconds are not typical of it.
+ */
+function throughputOf(
+  job: Job,
+  points: readonly { samples_per_s: number | null }[],
+  trans: TranslationBundle
+): Pick<
+  React.ComponentProps<typeof JobChart>,
+  'value' | 'words' | 'brief' | 'past' | 'summary'
+> {
+  const rates = points.map(p => p.samples_per_s);
+  if (hasEnded(job)) {
+    const value = formatRate(median(rates));
+    return {
+      value,
+      words: trans.__('samples/s, median'),
+      brief: trans.__('/s, median'),
+      summary: trans.__('Throughput: %1 samples per second, median', value)
+    };
+  }
+  const latest = formatRate(rates[rates.length - 1]);
+  const now = shownMetrics(job.metrics);
+  if (now.current && !isPaused(job)) {
+    return {
+      value: latest,
+      words: trans.__('samples/s'),
+      brief: trans.__('/s'),
+      summary: trans.__('Throughput: %1 samples per second, latest', latest)
+    };
+  }
+  const hung = alarmOf(job.metrics) !== null;
+  const shown = throughputText({ ...now, current: false }, hung, trans);
+  return {
+    ...shown,
+    past: !hung,
+    summary: trans.__('Throughput: %1, %2', shown.value, shown.words)
+  };
+}
+
+/** The median of the known values; null without any. */
+function median(values: readonly (number | null)[]): number | null {
+  const known = values.filter(v => v !== null).sort((a, b) => a - b);
+  const middle = known.length >> 1;
+  return known.length === 0
+    ? null
+    : known.length % 2
+      ? known[middle]
+      : (known[middle - 1] + known[middle]) / 2;
+}
+
+/**
  * The time axis of a job's charts: from the first value to now or to the job's end, which is named there. What comes
  * after the last value of a short job, such as storing the notebook, would leave its curves no room: they end there.
  *
@@ -164,9 +209,12 @@ function JobChart(
     about?: string;
     label: string;
     values: (number | null)[];
+    /** Whether no steps are taken now: its line is grey. */
+    past?: boolean;
   }
 ): JSX.Element {
-  const { title, value, words, brief, about, label, values, ...chart } = props;
+  const { title, value, words, brief, about, label, values, past, ...chart } =
+    props;
   return (
     <section className="jp-DtrainJob-chartBox">
       <h2>
@@ -191,7 +239,13 @@ function JobChart(
       <TimeChart
         {...chart}
         height={HEIGHT}
-        series={[{ label, values, colour: '--jp-brand-color1' }]}
+        series={[
+          {
+            label,
+            values,
+            colour: past ? '--jp-ui-font-color3' : '--jp-brand-color1'
+          }
+        ]}
       />
     </section>
   );

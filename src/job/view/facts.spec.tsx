@@ -51,17 +51,37 @@ it('says of which ranks logged values are, if that is known', () => {
 
 it('says how much communication there was, which the charts have no room for', () => {
   const point = { at: 1, comm_overhead: 0.05, comm_overhead_error: 0.06 };
-  expect(said([], 4, [point, { ...point, at: 2 }])).toContain(
+  const points = [point, { ...point, at: 2 }];
+  expect(said([], 4, points, { state: 'running' })).toContain(
     'Communication||at most 11\u00a0%|'
+  );
+  expect(said([], 4, points)).toContain(
+    'Communication||last: at most 11\u00a0%|'
+  );
+  const last = { comm_overhead: 0.28, comm_overhead_error: 0.02 };
+  const metrics = {
+    ...makeCluster().metrics,
+    current: false,
+    last
+  } as unknown as Job['metrics'];
+  const stopped = [point, { ...point, at: 2 }];
+  expect(said([], 4, stopped, { metrics })).toContain(
+    'Communication||last: 28\u00a0% ± 2|'
+  );
+  // a cancelled job's head had no time to say that training has ended
+  const vague = { at: 1, comm_overhead: 0.3, comm_overhead_error: 0.5 };
+  expect(said([], 4, [vague, vague], { state: 'cancelled' })).toContain(
+    'Communication||last: too unsteady to tell|'
   );
   const none = { at: 1, comm_overhead: null, comm_overhead_error: null };
   expect(said([], 4, [none, none])).not.toContain('Communication');
 });
 
-it('says from which step a resumed job began', () => {
+it('says from which step a resumed job began, or that it started over', () => {
   const resumed = { name: 'again', parent: 'j1', resumed_step: 2304 };
-  const from = 'Started again from|||';
-  expect(said([], 4, [], resumed)).toContain(`${from}again, at step 2,304|`);
-  const unknown = { ...resumed, resumed_step: null };
-  expect(said([], 4, [], unknown)).toContain(`${from}again|`);
+  expect(said([], 4, [], resumed)).toContain(
+    'Resumed from|||again, at step 2,304|'
+  );
+  const over = { ...resumed, resumed_step: null };
+  expect(said([], 4, [], over)).toContain('Started over after|||again|');
 });

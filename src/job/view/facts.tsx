@@ -5,9 +5,12 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Job, JobMetrics } from '../../tokens';
 import { Fact, FactLine } from '../../ui/lists/factList';
+import { CommandLink } from '../../ui/text/commandLink';
 import { batchFact } from '../../metrics/batch';
+import { shownMetrics } from '../../metrics/currentMetrics';
 import { formatValue } from '../../metrics/format';
-import { shareInText } from '../../metrics/share';
+import { lastShare, shareInText } from '../../metrics/share';
+import { hasEnded } from '../model/states';
 import { moment } from '../model/texts';
 
 /** Facts about a job: place, size, times, how it ended. */
@@ -48,7 +51,7 @@ export function Facts(props: {
     ],
     [trans.__('Parameters'), listed(job.parameters)],
     [trans.__('Batch'), batchFact(job, trans)],
-    [trans.__('Communication'), communication(props.metrics, trans)],
+    [trans.__('Communication'), communication(job, props.metrics, trans)],
     [
       trans.__('Cells begun'),
       cells ? trans.__('%1 of %2', cells.done, cells.total) : null
@@ -59,9 +62,9 @@ export function Facts(props: {
     [trans.__('Exit code'), job.exit_code],
     [trans.__('Attempt'), job.attempt ? job.attempt + 1 : null],
     [
-      job.begins_again
-        ? trans.__('Started again, from the beginning, after')
-        : trans.__('Started again from'),
+      (job.resumed_step ?? null) === null
+        ? trans.__('Started over after')
+        : trans.__('Resumed from'),
       job.parent && (
         <button
           type="button"
@@ -79,17 +82,14 @@ export function Facts(props: {
     [
       trans.__('Sweep'),
       job.sweep && (
-        <button
-          type="button"
+        <CommandLink
+          command={CommandIDs.openSweep}
+          args={{ id: job.sweep }}
+          commands={props.commands}
           className="jp-DtrainUi-link"
-          onClick={() =>
-            void props.commands.execute(CommandIDs.openSweep, {
-              id: job.sweep!
-            })
-          }
         >
           {sweepName(job)}
-        </button>
+        </CommandLink>
       )
     ],
     ...loggedFacts(job, props.values, trans),
@@ -98,7 +98,7 @@ export function Facts(props: {
   return <FactLine facts={facts} />;
 }
 
-/** The job that a job continues, when it was submitted, and the step of the checkpoint from which it began. */
+/** The job after which this one was submitted, its time, and the step of its checkpoint from which this one began. */
 function continuedText(
   job: Job,
   parent: Job | undefined,
@@ -113,16 +113,27 @@ function continuedText(
     : trans.__('%1, at step %2', name, step.toLocaleString());
 }
 
-/** Communication in the latest steps; null where there is no throughput, either. */
+/** Communication in the latest steps, as a cluster's card has it; null where there is no throughput, either. */
 function communication(
+  job: Job,
   metrics: JobMetrics | null,
   trans: TranslationBundle
 ): string | null {
+  const now = shownMetrics(job.metrics);
+  // of a job that was cancelled, the head's last word may be that of a loop that runs
+  const current = now.current && !hasEnded(job);
+  if (!current && now.overhead !== null) {
+    return lastShare({ ...now, current }, job.metrics.measured, trans);
+  }
   const points = metrics?.history ?? [];
-  const last = points[points.length - 1];
-  return points.length > 1 && typeof last.comm_overhead === 'number'
-    ? shareInText(last.comm_overhead, last.comm_overhead_error ?? null, trans)
-    : null;
+  const { comm_overhead: overhead, comm_overhead_error: error = null } =
+    points[points.length - 1] ?? {};
+  if (points.length < 2 || typeof overhead !== 'number') {
+    return null;
+  }
+  return current
+    ? shareInText(overhead, error, trans)
+    : lastShare({ ...now, current, overhead, error }, false, trans);
 }
 
 function listed(values: Record<string, unknown>): string {

@@ -18,25 +18,25 @@ export function withLatest(
     return { values: live, shown: metrics };
   }
   const last = logged[logged.length - 1];
-  const known: Record<string, unknown> = {};
+  const latest: Record<string, unknown> = {};
   for (const call of logged) {
-    Object.assign(known, call.values);
+    Object.assign(latest, call.values);
   }
   const { step, ...named } = live;
   if (typeof step !== 'number' || step <= last.step) {
-    return { values: { ...live, ...known, step: last.step }, shown: metrics };
+    return { values: { ...live, ...latest, step: last.step }, shown: metrics };
   }
   const values: Record<string, number | string> = {};
   for (const [name, value] of Object.entries(named)) {
     // a value that is as it was may not have been logged again
-    const isNew = value !== known[name];
+    const isNew = value !== latest[name];
     if (isNew && (typeof value === 'number' || typeof value === 'string')) {
       values[name] = value;
     }
   }
   const at = Math.max(now / 1000, last.at);
   return {
-    values: { ...known, ...live },
+    values: { ...latest, ...live },
     shown: { ...metrics, logged: [...logged, { at, step, values }] }
   };
 }

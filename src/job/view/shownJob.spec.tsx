@@ -5,14 +5,13 @@ import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
 import { RequestError } from '../../request/rest';
-import { ILiveState, Job } from '../../tokens';
-import { JobRequests } from '../model/requests';
+import { IJobs, ILiveState, Job } from '../../tokens';
 import { useShownJob } from './shownJob';
 
 const trans = nullTranslator.load('dtrain_lab');
 const job = { id: 'j', name: 'tune', state: 'cancelled', ranks: [] } as object;
 
-function Shown(props: { model: ILiveState; jobs: JobRequests }): JSX.Element {
+function Shown(props: { model: ILiveState; jobs: IJobs }): JSX.Element {
   const { job, error } = useShownJob({ id: 'j', ...props, trans });
   return <>{job ? job.state : error}</>;
 }
@@ -22,7 +21,9 @@ it('says that a job was deleted elsewhere, and shows it no more', async () => {
   const changed = new Signal<object, void>(live);
   const model = Object.assign(live, { changed }) as unknown as ILiveState;
   let there = true;
+  let asked = false;
   const get = async (): Promise<Job> => {
+    asked = true;
     if (!there) {
       const message = 'There is no job "j".';
       throw new RequestError(404, {
@@ -34,11 +35,13 @@ it('says that a job was deleted elsewhere, and shows it no more', async () => {
     }
     return job as Job;
   };
-  const jobs = { get } as unknown as JobRequests;
+  const jobs = { get } as unknown as IJobs;
   const host = document.createElement('div');
   const root = createRoot(host);
   root.render(<Shown model={model} jobs={jobs} />);
   await vi.waitFor(() => expect(host.textContent).toBe('cancelled'));
+  // the frames may show it before the server has answered
+  await vi.waitFor(() => expect(asked).toBe(true));
   there = false;
   live.jobs = [];
   changed.emit();

@@ -1,12 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useReducer, useState } from 'react';
 
-import { ILiveState, Job } from '../../tokens';
+import { IJobs, ILiveState, Job } from '../../tokens';
 import { useViewState } from '../../ui/viewState';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { JobRequests } from '../model/requests';
-import { hasEnded } from '../model/texts';
+import { hasEnded } from '../model/states';
 
 /** Polling interval for a job that no frame contains, ms. */
 const LOOK_MS = 2000;
@@ -14,7 +13,7 @@ const LOOK_MS = 2000;
 interface IShownJobProps {
   id: string;
   model: ILiveState;
-  jobs: JobRequests;
+  jobs: IJobs;
   trans: TranslationBundle;
 }
 
@@ -41,11 +40,11 @@ export function useShownJob(props: IShownJobProps): {
   const live = model.jobs.find(j => j.id === id) ?? null;
   usePoll(`job ${id} ${live?.state ?? ''}`, LOOK_MS, async () => {
     try {
-      const found = await jobs.get(id);
-      setKnown(found);
+      const fetched = await jobs.get(id);
+      setKnown(fetched);
       setError('');
       // frames report its changes, as long as they contain it
-      return !live && !hasEnded(found);
+      return !live && !hasEnded(fetched);
     } catch (failure) {
       const refusal = refusalOf(failure, trans);
       setError(refusal.message);

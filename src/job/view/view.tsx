@@ -2,9 +2,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { ILiveState, Job, JobMetrics } from '../../tokens';
+import { VerdictFacts } from '../../cluster/card/verdictFacts';
+import { IJobs, ILiveState, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/lastUpdate';
+import { Filled } from '../../ui/text/filled';
 import { useViewState } from '../../ui/viewState';
 import { busyNote } from '../../verdicts/texts';
 import { Actions } from './actions';
@@ -14,24 +16,24 @@ import { withLatest } from './latestValues';
 import { useShownJob } from './shownJob';
 import { OpenNotebook } from '../form/notebook';
 import { JobLog } from '../log/log';
-import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/texts';
+import { hasEnded, isPaused, jobGlyph, jobState } from '../model/states';
+import { notebookFile } from '../model/texts';
 
 const HISTORY_MS = 5000;
 
 export interface IJobProps {
   id: string;
   model: ILiveState;
-  jobs: JobRequests;
+  jobs: IJobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
   openNotebook: (...place: Parameters<OpenNotebook>) => void;
 }
 
 function useHistory(
-  jobs: JobRequests,
+  jobs: IJobs,
   id: string,
   job: Job | null,
   trans: TranslationBundle
@@ -65,10 +67,19 @@ export function JobBody(props: IJobProps): JSX.Element {
       </p>
     );
   }
-  const { values, shown } = withLatest(job.metrics.values, metrics, Date.now());
+  const { values, shown } = withLatest(
+    job.metrics.values,
+    metrics,
+    props.model.at
+  );
   const failed = job.state === 'failed' || job.state === 'lost';
   const at = job.error;
   const busy = job.metrics.verdicts.find(v => !v.headline);
+  const note = busy && busyNote(busy, trans);
+  const stuck =
+    job.state === 'running' &&
+    !isPaused(job) &&
+    job.metrics.verdicts.find(v => v.standings.length > 0);
   // cells may have been added or removed since: the failing one is known by its id
   const openCell = (cell: string, line: number): void =>
     props.openNotebook(
@@ -86,31 +97,70 @@ export function JobBody(props: IJobProps): JSX.Element {
           <h1>
             <span role={failed ? 'alert' : 'status'}>{job.summary.text}</span>
           </h1>
-          <p className="jp-DtrainUi-under">
-            {job.name} · {notebookFile(job)}
-            {at?.cell && at.line ? (
-              <>
-                ,{' '}
-                <button
-                  type="button"
-                  className="jp-DtrainUi-link"
-                  onClick={() => openCell(at.cell!, at.line!)}
-                >
-                  {trans.__('cell %1, line %2', at.cell, at.line)}
-                </button>
-                , {trans.__('rank %1 on %2', at.rank, at.node)}
-              </>
-            ) : null}
+          <p className="jp-DtrainUi-under jp-DtrainJob-subtitle">
+            <span>
+              {at?.cell && at.line ? (
+                <Filled
+                  text={trans.__(
+                    '%1 · %2, %3, rank %4 on %5',
+                    '%1',
+                    '%2',
+                    '%3',
+                    at.rank,
+                    '%4'
+                  )}
+                  parts={[
+                    job.name,
+                    notebookFile(job),
+                    <button
+                      key="cell"
+                      type="button"
+                      className="jp-DtrainUi-link"
+                      onClick={() => openCell(at.cell!, at.line!)}
+                    >
+                      {trans.__('cell %1, line %2', at.cell, at.line)}
+                    </button>,
+                    at.node
+                  ]}
+                />
+              ) : (
+                trans.__('%1 · %2', job.name, notebookFile(job))
+              )}
+            </span>
+            {job.state === 'running' && note && (
+              // beside the name: a line of its own would move what is below as it comes and goes
+              <span className="jp-DtrainJob-busy" title={note}>
+                {note}
+              </span>
+            )}
           </p>
-          {busy && <p className="jp-DtrainUi-under">{busyNote(busy, trans)}</p>}
+          {stuck && (
+            <VerdictFacts
+              verdict={stuck}
+              world={job}
+              submitted={notebookFile(job)}
+              commands={commands}
+              trans={trans}
+            />
+          )}
           {job.reason && !failed && (
             <p>
-              {job.reason.message} {job.reason.hint}
+              {job.summary.text.includes(job.reason.message)
+                ? job.reason.hint
+                : `${job.reason.message} ${job.reason.hint}`}
             </p>
           )}
         </div>
       </div>
-      <Actions {...props} job={job} />
+      <Actions
+        {...props}
+        job={job}
+        why={
+          props.model.link === 'lost'
+            ? trans.__('No connection to the server.')
+            : null
+        }
+      />
       <Facts
         job={job}
         jobs={props.model.jobs}

@@ -1,15 +1,40 @@
-import { ILine, IRange, parseBar } from './lines';
-import { INumber, near, numbersOf } from './numbers';
+import { differing } from './differing';
+import { ILine, IPlace, IRange } from './lines';
+import { INumber, near } from './numbers';
 import { Order } from './order';
+import { missingAtStart } from './missing';
 import { IPositions, Positions, samePosition } from './positions';
+import { IShape, readShape } from './shape';
+import { betweenGaps } from './trim';
+
+/** Lines that are folded, and their order. */
+export interface IFolding<T extends ILine> {
+  /** What a line is folded by, as from `readShape`. */
+  shape: (line: T) => IShape;
+  /** Whether two lines may be folded; all may by default. */
+  may?: (one: T, other: T) => boolean;
+  /** Whether a line stays by itself. */
+  alone?: (line: T) => boolean;
+  /** When a line was printed, s, if lines before the first one are missing. */
+  time?: (line: T) => number;
+}
+
+/** Lines that are displayed as one. */
+export interface IFolded<T extends ILine> {
+  /** One line for all: the lowest rank's, with all ranks, and the range of what differs. */
+  line: ILine;
+  /** The lines, in the order in which they came. */
+  of: readonly T[];
+}
 
 /** Lines of different ranks that are displayed as one. */
-class Group {
+class Group<T extends ILine> {
   constructor(
     readonly shape: string,
     /** Key that adjacent groups share if they are sorted by rank. */
-    readonly like: string,
-    first: IRun
+    readonly like: string | null,
+    first: IRun<T>,
+    private _may: (one: T, other: T) => boolean
   ) {
     this.error = first.line.error;
     this._add(first);
@@ -19,9 +44,12 @@ class Group {
    * Add a line of other ranks if all lines then differ in at most one number, or in several positions that
    * have the same integer within each line, and each rank has printed as many such lines before.
    */
-  take(last: IRun): boolean {
+  take(last: IRun<T>): boolean {
     const { line, numbers } = last;
-    if (line.ranks.some(rank => this.ranks.has(rank))) {
+    if (
+      line.ranks.some(rank => this.ranks.has(rank)) ||
+      !this._may(this._run[0].line, line)
+    ) {
       return false;
     }
     const differ = differing(this._at, this._run, numbers);
@@ -49,8 +77,11 @@ class Group {
     return true;
   }
 
-  /** One line for all: the lowest rank's, with the range of what differs. */
-  line(): ILine {
+  folded(): IFolded<T> {
+    return { line: this._line(), of: this._run.map(({ line }) => line) };
+  }
+
+  private _line(): ILine {
     if (this._run.length === 1) {
       return this._run[0].line;
     }
@@ -59,8 +90,9 @@ class Group {
     );
     const ranks = run.flatMap(r => r.line.ranks).sort((a, b) => a - b);
     const [{ line, numbers }] = run;
+    const own = ownOf(run);
     if (!this._at.length) {
-      return { ...line, ranks };
+      return { ...line, ranks, range: own ?? undefined };
     }
     const [at, ...more] = this._at;
     const all = run.map(r => r.numbers[at]);
@@ -79,7 +111,8 @@ class Group {
         ? (inLine(run, at) ?? `${low} to ${high}`)
         : /^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
           ? null
-          : `${low}…${high}`
+          : `${low}…${high}`,
+      own: own ?? undefined
     };
     return { ...line, ranks, range };
   }
@@ -89,58 +122,44 @@ class Group {
   readonly error: boolean;
   readonly ranks = new Set<number>();
 
-  private _add(last: IRun): void {
+  private _add(last: IRun<T>): void {
     this._run.push(last);
     last.line.ranks.forEach(rank => this.ranks.add(rank));
   }
 
   /** Indices of the numbers that differ. */
   private _at: readonly number[] = [];
-  private _run: IRun[] = [];
+  private _run: IRun<T>[] = [];
 }
 
 /** A line of a group. */
-interface IRun {
-  line: ILine;
+interface IRun<T extends ILine> {
+  line: T;
   numbers: readonly INumber[];
+  own: INumber | null;
   positions: IPositions;
 }
 
+/** The ranks that name themselves in the lines of a group; null if they don't. */
+function ownOf(run: readonly IRun<ILine>[]): IPlace | null {
+  const of = run.flatMap(({ line, own }) =>
+    own ? [{ rank: line.ranks[0], of: own }] : []
+  );
+  if (!of.length) {
+    return null;
+  }
+  const [low, high] = [of[0].of.text, of[of.length - 1].of.text];
+  const { start, end } = of[0].of;
+  return { start, end, low, high, inline: counts(of) ?? `${low} to ${high}` };
+}
+
 /** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
-function inLine(run: readonly IRun[], at: number): string | null {
+function inLine(run: readonly IRun<ILine>[], at: number): string | null {
   return counts(
     run.flatMap(({ line, numbers }) =>
       line.ranks.map(rank => ({ rank, of: numbers[at] }))
     )
   );
-}
-
-/**
- * Indices of the numbers in which lines differ, if they can be folded: it is one number, or each line has the
- * same integer at all of these positions, as in "from 0 step 1 0". Null if they can't be folded.
- *
- * @param before - indices in which the lines differ without the last one
- * @param run - the lines without the last one
- * @param last - numbers of the last line
- */
-export function differing(
-  before: readonly number[],
-  run: readonly { numbers: readonly INumber[] }[],
-  last: readonly INumber[]
-): readonly number[] | null {
-  const [first] = run;
-  const now = last.flatMap((n, i) =>
-    n.text !== first.numbers[i].text || before.includes(i) ? [i] : []
-  );
-  const same = (numbers: readonly INumber[]): boolean =>
-    now.every(
-      i => numbers[i].whole && numbers[i].text === numbers[now[0]].text
-    );
-  if (now.length < 2) {
-    return now;
-  }
-  const grows = now.length > before.length;
-  return same(last) && (!grows || run.every(r => same(r.numbers))) ? now : null;
 }
 
 /** Maximum number of ranks whose integers are listed one by one if they have no order. */
@@ -150,9 +169,7 @@ const MOST_LISTED = 8;
  * Integers of several ranks in one line: "0…3" only if they grow evenly with the rank, so that each rank's
  * can be derived; else "1, 1, 0, 3" in the order of the ranks, and null if there are many.
  */
-export function counts(
-  of: readonly { rank: number; of: INumber }[]
-): string | null {
+function counts(of: readonly { rank: number; of: INumber }[]): string | null {
   const all = [...of].sort((a, b) => a.rank - b.rank);
   const [first, last] = [all[0], all[all.length - 1]];
   const each = (last.of.value - first.of.value) / (last.rank - first.rank);
@@ -170,45 +187,96 @@ const MOST_COMPARED = 64;
 
 /**
  * Fold lines of different ranks that differ in one number, or in an integer that occurs at several places, into
- * the lowest rank's.
+ * the lowest rank's. The number of the rank itself, in "rank 0 epoch 1 loss 2.137", may differ besides.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
  * between. A rank's first line of a kind is folded with the first ones of other ranks, its second with their
- * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and within stderr. Numbers that differ independently
- * are not replaced by ranges, so that no combination is shown that no rank has printed.
+ * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and
+ * within stderr. Numbers that differ independently are not replaced by ranges, so that no combination is shown that no
+ * rank has printed.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
-  const order = new Order<Group>();
-  const counted = new Positions();
-  for (const line of lines) {
-    const numbers = line.ranks.length ? numbersOf(line.text) : [];
-    const shape = `${line.error}${shapeOf(line.text, numbers)}`;
+  const shape = ({ text, error, ranks }: ILine): IShape =>
+    readShape(text, error, true, ranks);
+  return betweenGaps(lines).flatMap(some =>
+    fold(some, { shape }).map(({ line }) => line)
+  );
+}
+
+/** Of a line that stays by itself. */
+const APART = { numbers: [], own: null, shape: '', like: null, families: [] };
+
+/** As `foldLines`, with the lines that each one stands for. */
+export function fold<T extends ILine>(
+  lines: readonly T[],
+  { shape: shapeOf, may = () => true, alone, time }: IFolding<T>
+): IFolded<T>[] {
+  const order = new Order<Group<T>>();
+  const all = lines.map(line => {
     // lines without a rank are not folded
-    const positions = counted.add(line.ranks, shape, numbers);
-    const last = { line, numbers, positions };
-    const take = (group: Group): boolean => group.take(last);
-    const known = line.ranks.length
-      ? order.find(shape, line, take, MOST_COMPARED)
-      : null;
-    const bar = known || !line.ranks.length ? null : parseBar(line.text);
-    const like = bar ? `bar ${bar.label}` : shape;
-    order.note(line, known ?? order.push(new Group(shape, like, last)));
+    const apart = !line.ranks.length || !!alone?.(line);
+    return { line, apart, read: apart ? APART : shapeOf(line) };
+  });
+  const counted = new Positions(
+    time &&
+      missingAtStart(
+        all.map(({ line, read: { families } }) => ({
+          ranks: line.ranks,
+          families,
+          time: time(line)
+        }))
+      )
+  );
+  for (const { line, apart, read } of all) {
+    const { numbers, own, shape } = read;
+    const positions = counted.add(line.ranks, read.families);
+    const last = { line, numbers, own, positions };
+    const take = (group: Group<T>): boolean => group.take(last);
+    const known = apart ? null : order.find(shape, line, take, MOST_COMPARED);
+    const group = known ?? order.push(new Group(shape, read.like, last, may));
+    order.note(line, group);
   }
-  return inRankOrder(order.all).map(group => group.line());
+  return inRankOrder(order.all).map(group => group.folded());
+}
+
+/** A folded line as text: what differs is where its number is, or after the line. */
+export function textOf({ text, range }: ILine): string {
+  if (!range) {
+    return text;
+  }
+  const { low, high, inline } = range;
+  const replaced = placesOf(range).reduceRight(
+    (shown, place) =>
+      `${shown.slice(0, place.start)}${place.inline}${shown.slice(place.end)}`,
+    text
+  );
+  return inline === null ? `${replaced} (${low} to ${high})` : replaced;
+}
+
+/** What is displayed in place of numbers of a folded line, from left to right. */
+export function placesOf(range: IRange): IPlace[] {
+  const { low, high, inline, also = [], own } = range;
+  const places =
+    inline === null
+      ? []
+      : [range, ...also].map(({ start, end }) => ({
+          ...{ start, end, low, high, inline }
+        }));
+  return [...places, ...(own ? [own] : [])].sort((a, b) => a.start - b.start);
 }
 
 /** Sort adjacent lines that differ in numbers only, and states of one progress bar, by rank, not arrival. */
-function inRankOrder(groups: readonly Group[]): Group[] {
-  const found: Group[] = [];
-  let run: Group[] = [];
+function inRankOrder<T extends ILine>(groups: readonly Group<T>[]): Group<T>[] {
+  const found: Group<T>[] = [];
+  let run: Group<T>[] = [];
   const end = (): void => {
-    const first = (group: Group): number => Math.min(...group.ranks);
+    const first = (group: Group<T>): number => Math.min(...group.ranks);
     found.push(...run.sort((a, b) => first(a) - first(b)));
     run = [];
   };
   for (const group of groups) {
     const next =
-      group.ranks.size > 0 &&
+      group.like !== null &&
       run[0]?.like === group.like &&
       run.every(known => [...group.ranks].every(r => !known.ranks.has(r)));
     if (!next) {
@@ -218,14 +286,4 @@ function inRankOrder(groups: readonly Group[]): Group[] {
   }
   end();
   return found;
-}
-
-function shapeOf(text: string, numbers: readonly INumber[]): string {
-  let shape = '';
-  let from = 0;
-  for (const { start, end } of numbers) {
-    shape += `${text.slice(from, start)}\u0000`;
-    from = end;
-  }
-  return shape + text.slice(from);
 }

@@ -1,5 +1,10 @@
 import { IOutput } from '@jupyterlab/nbformat';
 
+/** Equal lines that ranks print within this time are merged, s. */
+const TOGETHER = 1;
+/** Maximum number of kept lines; beyond that, the middle is only in the journal. */
+const MOST = 40_000;
+
 /** An output of a rank: a line, or a display. */
 export interface IItem {
   ranks: number[];
@@ -32,9 +37,9 @@ export function rows(
   }
   for (const [rank, own] of [...bars].sort(([a], [b]) => a - b)) {
     for (const bar of own) {
-      const known = found.find(row => row.text === bar);
-      if (known) {
-        known.ranks.push(rank);
+      const same = found.find(row => row.text === bar);
+      if (same) {
+        same.ranks.push(rank);
       } else {
         found.push({ ranks: [rank], text: bar });
       }
@@ -50,4 +55,131 @@ export function addText(found: IOutput[], name: string, text: string): void {
   } else {
     found.push({ output_type: 'stream', name, text });
   }
+}
+
+/** Lines and displays of ranks in order; equal lines that several ranks print at about the same time are one. */
+export class Items {
+  /** All items. `change` adds to them or removes from them. */
+  get all(): readonly IItem[] {
+    return this._items;
+  }
+
+  /** Number of lines omitted, and the item before which they were. */
+  get omitted(): { lines: number; before: number } {
+    return { lines: this._cut, before: this._first };
+  }
+
+  /**
+   * Add a line of a rank: as a new line, or merged with one that another rank has printed at about this time.
+   */
+  addLine(rank: number, name: string, text: string, time: number): void {
+    const key = keyOf(name, text);
+    const behind = this._lasts.get(rank) ?? -1;
+    const indices = this._known.get(key) ?? [];
+    for (let i = indices.length - 1; i >= 0; i--) {
+      const item = this._items[indices[i]];
+      if (indices[i] <= behind || time - item.time > TOGETHER) {
+        break;
+      }
+      if (!item.ranks.includes(rank)) {
+        // merge with the earliest equal line that this rank lacks, so that its lines keep their order
+        let first = i;
+        while (
+          first > 0 &&
+          indices[first - 1] > behind &&
+          !this._items[indices[first - 1]].ranks.includes(rank) &&
+          time - this._items[indices[first - 1]].time <= TOGETHER
+        ) {
+          first--;
+        }
+        this._items[indices[first]].ranks.push(rank);
+        this._lasts.set(rank, indices[first]);
+        return;
+      }
+    }
+    const at = this._items.push({ ranks: [rank], time, name, text }) - 1;
+    indices.push(at);
+    this._known.set(key, indices);
+    this._lasts.set(rank, at);
+  }
+
+  /**
+   * Add a display of a rank, or replace those that have its id.
+   *
+   * @param id - undefined for a display that no later one replaces.
+   * @param updates - whether it only replaces others.
+   */
+  addDisplay(
+    rank: number,
+    display: IOutput,
+    time: number,
+    id: string | undefined,
+    updates: boolean
+  ): void {
+    const same = this._items.filter(
+      item => id && item.id === id && item.ranks[0] === rank
+    );
+    same.forEach(item => (item.display = display));
+    if (!same.length && !updates) {
+      const at = this._items.push({ ranks: [rank], time, display, id }) - 1;
+      this._lasts.set(rank, at);
+    }
+  }
+
+  /** Have a function change the items; it returns whether it has. */
+  change(by: (items: IItem[]) => boolean): boolean {
+    const changed = by(this._items);
+    if (changed) {
+      this._index();
+    }
+    return changed;
+  }
+
+  /** Remove the displays of a rank. */
+  removeDisplays(rank: number): void {
+    this._items = this._items.filter(
+      item => !(item.display && item.ranks[0] === rank)
+    );
+    this._index();
+  }
+
+  /** Omit lines in the middle if there are too many; displays stay. */
+  shorten(): void {
+    if (this._items.length <= MOST) {
+      return;
+    }
+    this._first = this._first || MOST / 4;
+    const many = this._items.length - MOST / 2;
+    const gone = this._items.slice(this._first, this._first + many);
+    const stay = gone.filter(item => item.display);
+    this._cut += gone.length - stay.length;
+    this._items.splice(this._first, many, ...stay);
+    this._index();
+  }
+
+  private _index(): void {
+    this._known.clear();
+    this._lasts.clear();
+    this._items.forEach((item, at) => {
+      item.ranks.forEach(rank => this._lasts.set(rank, at));
+      if (item.text !== undefined) {
+        const key = keyOf(item.name, item.text);
+        const indices = this._known.get(key) ?? [];
+        indices.push(at);
+        this._known.set(key, indices);
+      }
+    });
+  }
+
+  private _cut = 0;
+  private _first = 0;
+  private _items: IItem[] = [];
+  /** Stream and text → indices of such lines. */
+  private _known = new Map<string, number[]>();
+  /** Rank → index of its last item. */
+  private _lasts = new Map<number, number>();
+}
+
+function keyOf(name: string | undefined, text: string): string {
+  return `${name} ${text}`;
 }

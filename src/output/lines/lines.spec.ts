@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { linesOf, parseBar, parseLines, parseRanks } from './lines';
+import { linesOf, parseBar, parseLines, parseRanks, splitBar } from './lines';
 
 it('reads rank sets', () => {
   expect(parseRanks('0,2-4')).toEqual([0, 2, 3, 4]);
@@ -33,4 +33,23 @@ it('reads a progress bar, with its name', () => {
     rest: '00:01'
   });
   expect(parseBar('epoch 3')).toBeNull();
+});
+
+it('keeps a bar a bar where text was printed behind it', () => {
+  const bar = 'epoch 1:  40%|####      | 4/10 [00:01<00:02, 3.20it/s]';
+  expect(splitBar(`${bar}loss 0.5`)).toEqual([bar, 'loss 0.5']);
+  expect(parseLines(`[0-1] ${bar}loss [0.5]\n`, true)).toEqual([
+    { ranks: [0, 1], text: bar, error: true },
+    { ranks: [0, 1], text: 'loss [0.5]', error: true }
+  ]);
+  // brackets of what tqdm itself writes belong to the bar
+  const told = bar.replace(']', ', lr=[0.1, 0.2]]');
+  expect(parseBar(told)?.rest).toBe('00:01<00:02, 3.20it/s, lr=[0.1, 0.2]');
+  expect(splitBar(told)).toBeNull();
+  expect(splitBar(`${told} saved`)).toEqual([told, ' saved']);
+  // no text, no bar, or nobody's
+  for (const text of [bar, `${bar}  `, bar.slice(0, -9), '50%|a| [b] c']) {
+    expect(splitBar(text)).toBeNull();
+  }
+  expect(parseBar('50%|a| [b] c')).toBeNull();
 });

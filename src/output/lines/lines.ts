@@ -1,3 +1,13 @@
+/** A number of a line that differs, and what is displayed in its place. */
+export interface IPlace {
+  start: number;
+  end: number;
+  /** The lowest and highest value that ranks printed. */
+  low: string;
+  high: string;
+  inline: string;
+}
+
 /** The number that differs in a line: its position, and the lowest and highest value that ranks printed. */
 export interface IRange {
   start: number;
@@ -8,6 +18,8 @@ export interface IRange {
   high: string;
   /** Text that replaces the number; null if the range follows the line, as in "2.137 (2.101 to 2.180)". */
   inline: string | null;
+  /** The number of each rank itself, if it differs besides. */
+  own?: IPlace;
 }
 
 /** A line as the kernel writes it: the ranks that printed it, and its text. */
@@ -17,6 +29,8 @@ export interface ILine {
   error: boolean;
   /** Index of its part of the output, as in `Parts`; 0 by default. */
   part?: number;
+  /** Number of places before it at which lines are omitted; 0 by default. */
+  gap?: number;
   /** If lines of other ranks were folded into this one: the number that differs, and its range. */
   range?: IRange;
 }
@@ -44,21 +58,24 @@ function apart(rows: string[]): string[] {
   return JSON.parse(JSON.stringify(rows)) as string[];
 }
 
-/** Split labelled text into lines; a line without a label belongs to no rank. */
+/**
+ * Split labelled text into lines; a line without a label belongs to no rank, and text behind a progress bar is a line
+ * of its own.
+ */
 export function parseLines(text: string, error: boolean): ILine[] {
   const rows = text.split('\n');
   if (rows[rows.length - 1] === '') {
     rows.pop();
   }
-  return (text.length > MOST_SHARED ? apart(rows) : rows).map(row => {
+  return (text.length > MOST_SHARED ? apart(rows) : rows).flatMap(row => {
     const match = LABEL.exec(row);
     return match
-      ? {
+      ? withoutBar({
           ranks: parseRanks(match[1]),
           text: row.slice(match[0].length),
           error
-        }
-      : { ranks: [], text: row, error };
+        })
+      : [{ ranks: [], text: row, error }];
   });
 }
 
@@ -78,21 +95,72 @@ export interface IBar {
   rest: string;
 }
 
+/** What each bar has; most lines are none, and this takes linear time. */
+const MARK = /%\s*\|/;
+/** The part of a bar before its times. */
 const BAR =
-  /^(.*?):?\s*(\d{1,3})%\s*\|[^|]*\|?\s*([\d.,kMGTB]+\/[\d.,kMGTB]+)?\s*(?:\[(.*?)\]?)?\s*$/;
+  /^(.*?):?\s*(\d{1,3})%\s*\|[^|]*\|?\s*([\d.,kMGTB]+\/[\d.,kMGTB]+)?\s*(?=\[|$)/;
+/** Times as tqdm writes them: text after them is no part of the bar. */
+const TIMES = /^\[\d+:\d\d/;
 
 /** A longer text is not a bar; parsing takes quadratic time. */
 const MOST_BAR = 1000;
 
+/** Matches a text that begins as a progress bar. */
+function beginsBar(text: string): RegExpExecArray | null {
+  return text.length <= MOST_BAR && MARK.test(text) ? BAR.exec(text) : null;
+}
+
 /** Parse a progress bar; null if the text is not one. */
 export function parseBar(text: string): IBar | null {
-  const match = text.length > MOST_BAR ? null : BAR.exec(text);
-  return match
-    ? {
-        label: match[1].trim(),
-        share: Math.min(1, Number(match[2]) / 100),
-        count: match[3] ?? '',
-        rest: match[4] ?? ''
-      }
-    : null;
+  const match = beginsBar(text);
+  if (!match) {
+    return null;
+  }
+  const times = text.slice(match[0].length);
+  const end = endOfBracket(times);
+  if (times.slice(end).trim()) {
+    return null;
+  }
+  const isClosed = times[end - 1] === ']';
+  return {
+    label: match[1].trim(),
+    share: Math.min(1, Number(match[2]) / 100),
+    count: match[3] ?? '',
+    rest: times.slice(1, isClosed ? end - 1 : end).trimEnd()
+  };
+}
+
+/**
+ * A progress bar, and what was printed behind it in the same line, as `print` does while a bar is drawn. In a terminal,
+ * the text sticks to the bar; here each is a line, so that the bar stays a bar. Null for other texts.
+ */
+export function splitBar(text: string): [string, string] | null {
+  const match = beginsBar(text);
+  const times = match ? text.slice(match[0].length) : '';
+  if (!match || !TIMES.test(times)) {
+    return null;
+  }
+  const end = endOfBracket(times);
+  const rest = times.slice(end);
+  return rest.trim() ? [match[0] + times.slice(0, end), rest] : null;
+}
+
+/** A line, or its bar and the text behind the bar. */
+export function withoutBar<T extends { text: string }>(line: T): T[] {
+  const parts = splitBar(line.text);
+  return parts ? parts.map(text => ({ ...line, text })) : [line];
+}
+
+/** Index behind the bracket that closes the first one; the text's length if none does. */
+function endOfBracket(text: string): number {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '[' && text[i - 1] !== '\u001b') {
+      depth++;
+    } else if (text[i] === ']' && !--depth) {
+      return i + 1;
+    }
+  }
+  return text.length;
 }

@@ -7,6 +7,8 @@ export interface INumber {
   text: string;
   value: number;
   whole: boolean;
+  /** Whether it follows the word "rank". */
+  ofRank: boolean;
 }
 
 const UNIT =
@@ -22,41 +24,53 @@ const WORD = new RegExp(
 const IDENTITY = new Set(
   (
     'id ids pid ppid uid gid tid uuid key port seed hash sha md5 token cuda gpu device dev node host ip addr ' +
-    'address version job thread process date day year line ' +
+    'address version job thread process date day year ' +
     'jan feb mar apr may jun jul aug sep oct nov dec'
   ).split(' ')
 );
+/** What is before "line" where that is a place in a file: "File x.py, line 3", "in line 3", "line 3" at the beginning. */
+const PLACE = /^$|,$|^(?:at|on|in|near|from|see)$/i;
 /** Integers from here on are ids, or times. */
 const MOST_WHOLE = 1e9;
 
 /** Numbers that may be folded: not part of a date, a time, an address, a path, a version or a name. */
 export function numbersOf(text: string): INumber[] {
-  const found: INumber[] = [];
+  const numbers: INumber[] = [];
   let before = '';
+  let earlier = '';
   for (const word of blanked(text).matchAll(/\S+/g)) {
     const match = WORD.exec(word[0]);
-    if (match && mayDiffer(match[3], match[2] ?? before)) {
+    const key = match?.[2] ?? before;
+    const place = PLACE.test(match?.[2] ? before : earlier);
+    if (match && mayDiffer(match[3], key, place)) {
       const start = word.index + match[1].length;
       const number = match[3];
-      found.push({
+      numbers.push({
         start,
         end: start + number.length,
         text: number,
         value: Number(number.replace(/,/g, '')),
-        whole: /^[-+]?[\d,]+$/.test(number)
+        whole: /^[-+]?[\d,]+$/.test(number),
+        ofRank: lastWord(key) === 'rank'
       });
     }
-    before = word[0];
+    [earlier, before] = [before, word[0]];
   }
-  return found;
+  return numbers;
 }
 
-function mayDiffer(number: string, key: string): boolean {
-  const words = key.toLowerCase().split(/[^a-z0-9]+/);
-  const last = words.filter(Boolean).pop() ?? '';
+function lastWord(text: string): string {
+  const words = text.toLowerCase().split(/[^a-z0-9]+/);
+  return words.filter(Boolean).pop() ?? '';
+}
+
+/** @param place - whether "line" before the number would be a place in a file. */
+function mayDiffer(number: string, key: string, place: boolean): boolean {
+  const last = lastWord(key);
   const plain = number.replace(/^[-+]/, '');
   return !(
     IDENTITY.has(last) ||
+    (last === 'line' && place) ||
     /^0\d/.test(plain) ||
     (/^\d+$/.test(plain) && Number(plain) >= MOST_WHOLE)
   );

@@ -4,6 +4,7 @@ import { ILine } from './lines';
 interface IEntry {
   /** Its position among all entries. */
   at: number;
+  /** Empty if it represents a line that stays by itself. */
   readonly shape: string;
   readonly error: boolean;
   readonly ranks: ReadonlySet<number>;
@@ -19,7 +20,7 @@ export class Order<T extends IEntry> {
   /** Add an entry as the last one. */
   push(entry: T): T {
     entry.at = this.all.push(entry) - 1;
-    if (entry.ranks.size) {
+    if (entry.shape) {
       const alike = this._alike.get(entry.shape);
       if (alike) {
         alike.push(entry);
@@ -57,23 +58,26 @@ export class Order<T extends IEntry> {
     );
     const from = after(alike, behind);
     return (
-      alike.slice(from, from + most).find(take) ??
-      this._before(alike.slice(0, from), behind, line, take, most)
+      firstOf(alike, from, from + most, take) ??
+      this._before(alike, from, behind, line, take, most)
     );
   }
 
   /**
    * As `find`, but among entries before the last line of these ranks, whose own later lines are then moved
    * before the entry. Without this, ranks that once printed in another order would never be folded again.
+   *
+   * @param end - index behind the last one of `alike` that is before that line
    */
   private _before(
     alike: readonly T[],
+    end: number,
     behind: number,
     line: ILine,
     take: (entry: T) => boolean,
     most: number
   ): T | null {
-    if (!alike.length) {
+    if (!end) {
       return null;
     }
     const own = new Set<T>();
@@ -94,11 +98,11 @@ export class Order<T extends IEntry> {
       }
     }
     const from = after(alike, low - 1);
-    const found = alike.slice(from, from + most).find(take) ?? null;
-    if (found) {
-      this._move(found.at, behind, own);
+    const match = firstOf(alike, from, Math.min(end, from + most), take);
+    if (match) {
+      this._move(match.at, behind, own);
     }
-    return found;
+    return match;
   }
 
   /** Move some entries of a range to its beginning. */
@@ -123,6 +127,21 @@ export class Order<T extends IEntry> {
   /** Rank and stream → the entry with its last line. */
   private _last = new Map<string, T>();
   private _looks = 0;
+}
+
+/** The first entry of a range that accepts a line; null if none does. */
+function firstOf<T>(
+  entries: readonly T[],
+  from: number,
+  to: number,
+  take: (entry: T) => boolean
+): T | null {
+  for (let i = from; i < Math.min(to, entries.length); i++) {
+    if (take(entries[i])) {
+      return entries[i];
+    }
+  }
+  return null;
 }
 
 /** Index of the first entry after a position. */

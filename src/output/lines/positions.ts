@@ -9,28 +9,50 @@ export type IPositions = ReadonlyMap<string, number>;
 /** Maximum number of equal integers in a line of which each choice is counted. */
 const MOST_EQUAL = 4;
 
+/** Lines that differ in some numbers only. */
+export interface IFamily {
+  /** Indices of these numbers. */
+  key: string;
+  /** The rest of the line, and its stream. */
+  rest: string;
+}
+
+/** Rest of lines → rank → how many of its lines are missing at the beginning. */
+export type Missing = ReadonlyMap<string, ReadonlyMap<number, number>>;
+
+/** The families of a line: it may differ from lines of other ranks in several choices of numbers. */
+export function familiesOf(
+  shape: string,
+  numbers: readonly INumber[]
+): IFamily[] {
+  return choices(numbers).map(at => {
+    const rest = numbers.map(({ text }, i) => (at.includes(i) ? '' : text));
+    const key = at.join();
+    return { key, rest: [shape, key, ...rest].join('\u0000') };
+  });
+}
+
 /** Counts the lines of each rank that differ in some numbers only. */
 export class Positions {
+  /**
+   * @param _missing - lines that are missing at the beginning.
+   */
+  constructor(private _missing: Missing = new Map()) {}
+
   /**
    * Count a line.
    *
    * @param ranks - ranks that have printed it; from there on, these ranks have the same position.
-   * @param shape - its text without numbers, and its stream.
-   * @param numbers - its numbers.
+   * @param families - its families.
    * @returns its positions.
    */
-  add(
-    ranks: readonly number[],
-    shape: string,
-    numbers: readonly INumber[]
-  ): IPositions {
+  add(ranks: readonly number[], families: readonly IFamily[]): IPositions {
     const positions = new Map<string, number>();
-    for (const at of choices(numbers)) {
-      const rest = numbers.map(({ text }, i) => (at.includes(i) ? '' : text));
-      const key = at.join();
-      const family = [shape, key, ...rest].join('\u0000');
-      const counts = this._counts.get(family) ?? new Map<number, number>();
-      this._counts.set(family, counts);
+    for (const { key, rest } of families) {
+      const counts =
+        this._counts.get(rest) ??
+        new Map<number, number>(this._missing.get(rest));
+      this._counts.set(rest, counts);
       const position =
         1 + Math.max(0, ...ranks.map(rank => counts.get(rank) ?? 0));
       ranks.forEach(rank => counts.set(rank, position));
@@ -54,7 +76,7 @@ export function samePosition(
 
 /** Numbers in which another rank's line may differ: any one, or an integer that occurs several times. */
 function choices(numbers: readonly INumber[]): number[][] {
-  const found = numbers.map((_, i) => [i]);
+  const positions = numbers.map((_, i) => [i]);
   const equal = new Map<string, number[]>();
   numbers.forEach(({ text, whole }, i) => {
     if (whole) {
@@ -66,10 +88,10 @@ function choices(numbers: readonly INumber[]): number[][] {
       for (let bits = 1; bits < 1 << at.length; bits++) {
         const some = at.filter((_, i) => bits & (1 << i));
         if (some.length > 1) {
-          found.push(some);
+          positions.push(some);
         }
       }
     }
   }
-  return found;
+  return positions;
 }

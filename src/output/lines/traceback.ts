@@ -119,7 +119,7 @@ export function hintIn(rows: readonly string[]): string | null {
  * displayed unchanged.
  */
 export function parseTracebacks(rows: readonly string[]): ITraceback[] {
-  const found: {
+  const tracebacks: {
     ranks: number[];
     what: string;
     more: string[];
@@ -132,12 +132,19 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
     if (hint !== null && row === `Hint: ${hint}`) {
       continue;
     }
-    const last = found[found.length - 1];
+    const last = tracebacks[tracebacks.length - 1];
     const head = HEAD.exec(row);
     if (head) {
       const ranks = ranksIn(head[1]);
       const what = head[2];
-      found.push({ ranks, what, more: [], frames: [], all: null, detail: [] });
+      tracebacks.push({
+        ranks,
+        what,
+        more: [],
+        frames: [],
+        all: null,
+        detail: []
+      });
       continue;
     }
     if (!last) {
@@ -163,7 +170,7 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
       (last.frames.length ? last.detail : last.more).push(row);
     }
   }
-  return found;
+  return tracebacks;
 }
 
 /** Parse ranks such as "0, 2–3", or, in notebooks of earlier versions, "0, 2 and 3-4". */

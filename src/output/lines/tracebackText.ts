@@ -4,16 +4,18 @@ import { formatRanks } from '../../metrics/format';
 import { plain } from './ansi';
 import { ITraceback } from './traceback';
 
-/** "Rank 1 failed:". */
+/** "Rank 1 failed: ValueError: too long". */
 export function failedText(
   ranks: readonly number[],
+  what: string,
   trans: TranslationBundle
 ): string {
   return trans._n(
-    'Rank %2 failed:',
-    'Ranks %2 failed:',
+    'Rank %2 failed: %3',
+    'Ranks %2 failed: %3',
     ranks.length,
-    formatRanks(ranks)
+    formatRanks(ranks),
+    what
   );
 }
 
@@ -23,7 +25,7 @@ export function tracebackText(
   trans: TranslationBundle
 ): string {
   const { ranks, what, more, frames, all, detail } = traceback;
-  const rows = [`${failedText(ranks, trans)} ${what}`, ...more];
+  const rows = [failedText(ranks, what, trans), ...more];
   for (const frame of all ?? frames) {
     if ('folded' in frame) {
       rows.push(

@@ -2,13 +2,15 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { expect, it } from 'vitest';
 
 import { readOutputs } from '../runs/cellOutput';
+import { foldLines } from './fold';
 import {
   around,
   LAST_OF_RANK,
   MOST_KEPT,
   MOST_LINE,
   shortLines,
-  trimmed
+  trimmed,
+  withoutMiddle
 } from './trim';
 
 const line = (n: number): string => `[0-3] step ${n} loss 0.1\n`;
@@ -123,3 +125,28 @@ it('keeps the end of a rank after which others have printed much', () => {
   expect(own.length).toBeGreaterThanOrEqual(LAST_OF_RANK);
   expect(lines.length + left).toBe(3 * rows);
 });
+
+it.each([2, 3])(
+  'folds lines of one step behind the omission, wherever its border is, of %s ranks',
+  ranks => {
+    const model = new CodeCellModel({});
+    for (let shift = 0; shift < 20; shift++) {
+      let text = `${'-'.repeat(shift)}\n`;
+      for (let step = 100; step < 300; step++) {
+        for (let rank = 0; rank < ranks; rank++) {
+          text += `[${rank}] loss 1.0${step}${rank}\n`;
+        }
+        // as in a running cell: the text is trimmed repeatedly
+        text = text.length > 3000 ? withoutMiddle(text, 1000) : text;
+      }
+      model.outputs.fromJSON([{ output_type: 'stream', name: 'stdout', text }]);
+      const { lines } = readOutputs({ model } as unknown as CodeCell);
+      const behind = foldLines(lines).filter(line => line.gap);
+      expect(behind.length).toBeGreaterThan(10);
+      for (const { range, ranks: own } of behind) {
+        expect(own).toHaveLength(ranks);
+        expect(range?.low.slice(0, -1)).toBe(range?.high.slice(0, -1));
+      }
+    }
+  }
+);

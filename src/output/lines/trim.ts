@@ -1,4 +1,4 @@
-import { LABEL, parseRanks } from './lines';
+import { ILine, LABEL, parseRanks } from './lines';
 
 /**
  * Maximum characters of one stream that a page keeps; beyond that, the middle is omitted. The head's journal
@@ -30,18 +30,111 @@ export function trimmed(whole: string): string | null {
   // long lines first: a line that is longer than a side has no line end to cut at, and all text would be
   // omitted
   const text = shortLines(whole);
-  if (text.length <= MOST_KEPT) {
-    return text;
-  }
+  return text.length <= MOST_KEPT ? text : withoutMiddle(text, SIDE);
+}
+
+/**
+ * A text without its middle, and the number of omitted lines.
+ *
+ * @param longSide - characters that are kept on each side, about.
+ */
+export function withoutMiddle(text: string, longSide: number): string {
   const mark = text.search(MARK);
-  const side = text.lastIndexOf('\n', SIDE) + 1;
+  const side = text.lastIndexOf('\n', longSide) + 1;
   const first = mark < 0 ? side : Math.min(mark, side);
-  const last = text.indexOf('\n', text.length - SIDE) + 1;
-  const [rest, gone] = around(text.slice(first, last));
-  const end = text.slice(last);
+  const last = text.indexOf('\n', text.length - longSide) + 1;
+  const border = last + evenIn(text, last);
+  const [rest, gone] = around(text.slice(first, border));
+  const end = text.slice(border);
   const kept = lastOfRanks(rest, end);
   const cut = gone + linesIn(rest) - linesIn(kept);
   return text.slice(0, first) + MARK_TEXT(cut) + kept + end;
+}
+
+/** A text between omissions, and the number of lines that are omitted before it. */
+export function betweenMarks(text: string): { text: string; left: number }[] {
+  const parts: { text: string; left: number }[] = [];
+  let from = 0;
+  let left = 0;
+  for (const match of text.matchAll(MARK)) {
+    parts.push({ text: text.slice(from, match.index), left });
+    from = match.index + match[0].length;
+    left = Number(match[1]);
+  }
+  return [...parts, { text: text.slice(from), left }];
+}
+
+/** Maximum number of lines that are looked at for an end that begins alike on all ranks. */
+const MOST_LOOKED_AT = 200;
+
+/**
+ * Characters from a line on to the first one at which the ranks have printed alike: where a step's lines of some ranks
+ * were omitted, and those of others were not, all later lines of these ranks would be folded with another step's.
+ */
+function evenIn(text: string, from: number): number {
+  const begin = [...text.slice(0, from).matchAll(MARK)].pop();
+  const start = begin ? begin.index + begin[0].length : 0;
+  const balance = new Balance();
+  rowsOf(text.slice(start, from)).forEach(row => balance.add(row));
+  // whole lines only: the last one may still grow
+  const rows = rowsOf(text.slice(from));
+  let [at, best, found] = [0, balance.uneven, 0];
+  for (const row of rows.slice(0, Math.min(MOST_LOOKED_AT, rows.length - 1))) {
+    if (!best) {
+      break;
+    }
+    balance.add(row);
+    at += row.length + 1;
+    if (balance.uneven < best) {
+      [best, found] = [balance.uneven, at];
+    }
+  }
+  return found;
+}
+
+function rowsOf(text: string): string[] {
+  return text.split('\n').slice(0, -1);
+}
+
+/** Compares how many lines of a kind, which differ in numbers only, each rank has printed. */
+class Balance {
+  /** Number of kinds of which ranks have printed different numbers of lines. */
+  get uneven(): number {
+    return this._uneven.size;
+  }
+
+  add(row: string): void {
+    const ranks = ranksOf(row);
+    if (!ranks.length) {
+      return;
+    }
+    const kind = row.replace(LABEL, '').replace(/\d+/g, '');
+    const known = this._kinds.get(kind);
+    const of = known ?? { counts: new Map<number, number>(), most: 0, have: 0 };
+    this._kinds.set(kind, of);
+    for (const rank of ranks) {
+      const count = (of.counts.get(rank) ?? 0) + 1;
+      of.counts.set(rank, count);
+      if (count > of.most) {
+        of.most = count;
+        of.have = 1;
+      } else if (count === of.most) {
+        of.have++;
+      }
+    }
+    if (of.have === of.counts.size) {
+      this._uneven.delete(kind);
+    } else {
+      this._uneven.add(kind);
+    }
+  }
+
+  /** Kind → lines of each rank, the highest of these numbers, and how many ranks have it. */
+  private _kinds = new Map<
+    string,
+    { counts: Map<number, number>; most: number; have: number }
+  >();
+  private _uneven = new Set<string>();
 }
 
 /** Number of a rank's last lines that are kept if others have printed much after them. */
@@ -114,4 +207,18 @@ export function around(text: string): [string, number] {
     return '';
   });
   return [rest, left];
+}
+
+/** Lines between omissions: how many lines a rank has printed in between, and so which are of one step, is unknown. */
+export function betweenGaps(lines: readonly ILine[]): ILine[][] {
+  const found: ILine[][] = [];
+  for (const line of lines) {
+    const last = found[found.length - 1];
+    if (last && (last[0].gap ?? 0) === (line.gap ?? 0)) {
+      last.push(line);
+    } else {
+      found.push([line]);
+    }
+  }
+  return found;
 }

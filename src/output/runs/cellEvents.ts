@@ -1,14 +1,14 @@
 import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 import { KernelMessage } from '@jupyterlab/services';
-import { ISignal } from '@lumino/signaling';
+import { ISignal, Signal } from '@lumino/signaling';
 
+import { showState } from '../../jupyterlab/cells';
 import {
   forgetRequest,
   isDistributed,
   requestOf,
   write
 } from './notebookDocument';
-import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
 import { SummaryPart } from './outcome';
 import { isOver, readRun, RUN_KEY } from './storedRun';
@@ -22,6 +22,8 @@ export interface IWatchOptions {
   released: (request: string) => void;
   /** A cell of ranks has started or ended. */
   moved: () => void;
+  /** A cell's outputs, its execution count or its stored run have changed; an edit of its source changes none. */
+  changed: (cell: CodeCell) => void;
   /** Whether the current change of the document comes from another page. */
   isForeign: () => boolean;
   /** Whether this page runs the cell, in any view of its notebook. */
@@ -49,6 +51,10 @@ export class CellWatch {
     this._stops = new Stops(_options.messages);
   }
 
+  dispose(): void {
+    this._stops.dispose();
+  }
+
   /** The message of this page's last run of a cell. */
   asked(cell: CodeCell): string | undefined {
     return asked.get(cell.model);
@@ -66,8 +72,18 @@ export class CellWatch {
     this._watched.add(cell);
     const { model } = cell;
     markMagic(cell);
+    const listener = {};
+    // the model stays if another view of its notebook is open
+    cell.disposed.connect(() => Signal.disconnectReceiver(listener));
+    model.metadataChanged.connect((_, { key }) => {
+      if (key === RUN_KEY) {
+        this._options.changed(cell);
+      }
+    }, listener);
     model.stateChanged.connect((_, { name }) => {
-      if (name === 'executionState') {
+      if (name === 'executionCount') {
+        this._options.changed(cell);
+      } else if (name === 'executionState') {
         markMagic(cell);
         showState(cell);
         const before = asked.get(model);
@@ -81,6 +97,9 @@ export class CellWatch {
         }
         // the message is created right after the state has changed
         queueMicrotask(() => {
+          if (cell.isDisposed) {
+            return;
+          }
           const request = requestOf(cell);
           if (request) {
             asked.set(model, request);
@@ -91,7 +110,7 @@ export class CellWatch {
           }
         });
       }
-    });
+    }, listener);
     model.outputs.changed.connect(() => {
       const run = readRun(model.getMetadata(RUN_KEY));
       // another page reports cleared outputs and starting runs itself
@@ -105,7 +124,8 @@ export class CellWatch {
       ) {
         write(cell, { ...run, cleared: true });
       }
-    });
+      this._options.changed(cell);
+    }, listener);
   }
 
   /** Another page runs a cell. */
@@ -132,8 +152,8 @@ export class CellWatch {
       const { interrupted, stopped } = output.failure;
       const stop = stopped ? (this.stopOf(cell) ?? output.failure.stop) : null;
       const state = interrupted ? 'interrupted' : 'failed';
-      const said = stop ? [{ code: 'stopped', values: stop }] : run.said;
-      write(cell, { ...run, state, ended, ...(said && { said }) });
+      const parts = stop ? [{ code: 'stopped', values: stop }] : run.said;
+      write(cell, { ...run, state, ended, ...(parts && { said: parts }) });
     }
   }
 

@@ -29,6 +29,7 @@ it('shows a syntax error as other errors: a link to its line, and the line marke
     <Failure
       hint={null}
       tracebacks={[]}
+      chosen={null}
       rows={failure?.rows ?? []}
       actions={{
         place: () => undefined,
@@ -63,6 +64,30 @@ it('reads who has stopped the cluster from the display before the error', () => 
   const { failure, places } = readOutputs({ model } as unknown as CodeCell);
   expect(failure).toMatchObject({ stopped: true, stop });
   expect(places).toEqual([null, null]);
+});
+
+it('reads how an earlier cell has failed, which the bar then says, not a line', () => {
+  const model = new CodeCellModel({});
+  const said = [
+    { code: 'raised', values: { ranks: '0-2', error: 'KeyError', others: 0 } }
+  ];
+  model.outputs.fromJSON([
+    { output_type: 'stream', name: 'stdout', text: '[0-2] bg\n' },
+    {
+      output_type: 'display_data',
+      data: { 'text/plain': 'Ranks 0–2 failed: KeyError.' },
+      metadata: { dtrain: { ended: { interrupted: false, said } } }
+    }
+  ]);
+  const output = readOutputs({ model } as unknown as CodeCell);
+  expect(output.failure).toEqual({
+    sentence: 'Ranks 0–2 failed: KeyError.',
+    rows: [],
+    interrupted: false,
+    said
+  });
+  expect(output.places).toEqual([null, null]);
+  expect(output.lines.map(line => line.text)).toEqual(['bg']);
 });
 
 it('reads what the magic of a cell asks for, from its first line', () => {

@@ -5,25 +5,16 @@ import {
   isError,
   isStream,
   IError,
-  IOutput,
-  IStream
+  IOutput
 } from '@jupyterlab/nbformat';
-
-import { Signal } from '@lumino/signaling';
 
 import { plain } from '../lines/ansi';
 import { ILine, parseLines, parseRanks } from '../lines/lines';
 import { Parts } from '../lines/parts';
-import { SummaryPart } from './outcome';
+import { isSummaryPart, SummaryPart } from './outcome';
 import { FAILED, INTERRUPTED, STOPPED } from './storedRun';
 import { placeIn } from '../lines/traceback';
-import {
-  around,
-  lastOfRanks,
-  linesIn,
-  shortLines,
-  trimmed
-} from '../lines/trim';
+import { betweenMarks, shortLines, withoutMiddle } from '../lines/trim';
 
 /** Maximum characters of a cell's text that are read; beyond that, the middle is omitted. */
 const MOST_TEXT = 200_000;
@@ -55,6 +46,8 @@ export interface ICellOutput {
     interrupted: boolean;
     stopped?: boolean;
     stop?: SummaryPart['values'];
+    /** The sentence in parts, where no record has them. */
+    said?: readonly SummaryPart[];
   } | null;
   /** Ranks with output, in order. */
   ranks: readonly number[];
@@ -72,6 +65,8 @@ interface IOurs {
   area?: IAreaRow[];
   /** Of an empty display: who has stopped the cluster, and when; in notebooks of an earlier version. */
   stop?: SummaryPart['values'];
+  /** Of the sentence on how an earlier cell ended, below its output (`%distributed output`). */
+  ended?: Pick<NonNullable<ICellOutput['failure']>, 'interrupted' | 'said'>;
 }
 
 /** Whether a cell runs in the background (`--no-wait`), so that its end is not that of the ranks. */
@@ -121,6 +116,7 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   let failure: ICellOutput['failure'] = null;
   let stop: SummaryPart['values'] | undefined;
   let left = 0;
+  let gap = 0;
   const all = Array.from({ length: outputs.length }, (_, i) =>
     outputs.get(i).toJSON()
   );
@@ -136,12 +132,14 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const text = Array.isArray(output.text)
         ? output.text.join('')
         : output.text;
-      const [rest, gone] = around(text);
-      const [shown, cut] = cutMiddle(shortLines(rest));
-      left += gone + cut;
-      for (const line of parseLines(shown, output.name === 'stderr')) {
-        const part = numbering.text(line.ranks);
-        lines.push(part ? { ...line, part } : line);
+      for (const shown of betweenMarks(cutMiddle(shortLines(text)))) {
+        left += shown.left;
+        gap += shown.left ? 1 : 0;
+        for (const line of parseLines(shown.text, output.name === 'stderr')) {
+          const part = numbering.text(line.ranks);
+          const at = { ...(part && { part }), ...(gap && { gap }) };
+          lines.push(part || gap ? { ...line, ...at } : line);
+        }
       }
       places.push(null);
     } else if (isError(output) && isOurs(output.ename)) {
@@ -160,7 +158,16 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const ours = output.metadata.dtrain as IOurs | undefined;
       stop = ours?.stop ?? stop;
       area.push(...(ours?.area ?? []));
-      places.push(ours?.area || isBlank(output) ? null : ours?.rank);
+      if (ours?.ended) {
+        const { interrupted, said } = ours.ended;
+        const sentence = textOf(output);
+        failure = { sentence, rows: [], interrupted: !!interrupted };
+        if (Array.isArray(said) && said.every(isSummaryPart)) {
+          failure.said = said;
+        }
+      }
+      const shown = ours?.area || ours?.ended || isBlank(output);
+      places.push(shown ? null : ours?.rank);
       if (ours?.rank !== undefined) {
         seen.add(ours.rank);
       }
@@ -196,17 +203,27 @@ function rankOf(output: IOutput): number | null {
     return null;
   }
   const ours = output.metadata.dtrain as IOurs | undefined;
-  return ours?.area || isBlank(output) ? null : (ours?.rank ?? null);
+  return ours?.area || ours?.ended || isBlank(output)
+    ? null
+    : (ours?.rank ?? null);
+}
+
+/** The plain text of a display. */
+function textOf(output: IOutput): string {
+  const data = (output.data as Record<string, unknown> | undefined) ?? {};
+  const text = data['text/plain'] ?? '';
+  return Array.isArray(text) ? text.join('') : String(text);
 }
 
 /** Whether the rank has cleared this output. */
-function isBlank(output: IOutput): boolean {
+export function isBlank(output: IOutput): boolean {
   const data = (output.data as object | undefined) ?? {};
   return Object.values(data).every(value => value === '');
 }
 
 const IMAGE = /^image\//;
-const WIDGET = 'application/vnd.jupyter.widget-view+json';
+/** Type of a widget's view. */
+export const WIDGET = 'application/vnd.jupyter.widget-view+json';
 
 function kindOf(output: IOutput): DisplayKind {
   const types = Object.keys((output.data as object | undefined) ?? {});
@@ -217,55 +234,6 @@ function kindOf(output: IOutput): DisplayKind {
   return image && !types.includes('text/html') ? 'figure' : 'table';
 }
 
-/**
- * Omit the middle of streams that are too long, in the notebook that the page displays and saves.
- *
- * @param shared - whether other pages follow the notebook: they lose an output that is replaced, but follow
- * changes of the last one's text.
- */
-export function trimOutputs(cell: CodeCell, shared: boolean): void {
-  const { outputs } = cell.model;
-  const first = shared ? Math.max(0, outputs.length - 1) : 0;
-  for (let i = first; i < outputs.length; i++) {
-    const model = outputs.get(i);
-    if (model.type === 'stream') {
-      const output = model.toJSON() as IStream;
-      const text = Array.isArray(output.text)
-        ? output.text.join('')
-        : output.text;
-      const short = trimmed(text);
-      if (short !== null && shared && model.streamText) {
-        const same = alike(text, short);
-        model.streamText.remove(same, text.length);
-        model.streamText.insert(same, short.slice(same));
-      } else if (short !== null) {
-        outputs.set(i, { ...output, text: short });
-        // the cell's model stays connected to the previous text, and would keep all of it in memory
-        if (model.streamText) {
-          Signal.clearData(model.streamText);
-        }
-      }
-    }
-  }
-}
-
-/** Length of the common prefix of two texts. */
-function alike(one: string, other: string): number {
-  let at = 0;
-  while (at < one.length && one.charAt(at) === other.charAt(at)) {
-    at++;
-  }
-  return at;
-}
-
-function cutMiddle(text: string): [string, number] {
-  if (text.length <= MOST_TEXT) {
-    return [text, 0];
-  }
-  const first = text.lastIndexOf('\n', MOST_TEXT / 2) + 1;
-  const last = text.indexOf('\n', text.length - MOST_TEXT / 2) + 1;
-  const middle = text.slice(first, last);
-  const kept = lastOfRanks(middle, text.slice(last));
-  const cut = linesIn(middle) - linesIn(kept);
-  return [text.slice(0, first) + kept + text.slice(last), cut];
+function cutMiddle(text: string): string {
+  return text.length <= MOST_TEXT ? text : withoutMiddle(text, MOST_TEXT / 2);
 }

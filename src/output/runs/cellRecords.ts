@@ -79,22 +79,22 @@ export class CellRecords implements IDisposable {
   private _last(
     wanted: (record: CellRecord) => boolean
   ): IClusterRecord | null {
-    let found: IClusterRecord | null = null;
+    let newest: IClusterRecord | null = null;
     const at = (f: IClusterRecord): number => f.record.started_at ?? Infinity;
     for (const cluster of this._model.clusters) {
       for (const record of this._records.get(cluster.id) ?? []) {
         if (wanted(record)) {
           const here = { record, cluster };
-          found = found && at(found) > at(here) ? found : here;
+          newest = newest && at(newest) > at(here) ? newest : here;
         }
       }
     }
-    return found;
+    return newest;
   }
 
   /** Poll if a cell has started or ended, ranks were restarted, or a verdict has changed. */
   private _look(): void {
-    const seen = JSON.stringify(
+    const records = JSON.stringify(
       this._model.clusters.map(c => [
         c.id,
         c.state,
@@ -103,8 +103,8 @@ export class CellRecords implements IDisposable {
         c.metrics.verdicts.map(v => v.id)
       ])
     );
-    if (seen !== this._lastRecords) {
-      this._lastRecords = seen;
+    if (records !== this._lastRecords) {
+      this._lastRecords = records;
       this.refresh();
     }
   }
@@ -130,8 +130,10 @@ export class CellRecords implements IDisposable {
     await Promise.all(
       alive.map(async id => {
         try {
-          const path = `clusters/${id}/cells?last=1`;
-          this._records.set(id, await request(this._settings, 'GET', path));
+          const path = '/clusters/{identity}/cells';
+          const asked = { id, query: { last: 1 } };
+          const cells = await request(this._settings, 'GET', path, asked);
+          this._records.set(id, cells);
         } catch (error) {
           if (!(error instanceof RequestError)) {
             throw error; // no server: known records are kept, and the request is retried

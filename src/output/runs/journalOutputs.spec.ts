@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { components } from '../../api/types';
 import { record, result } from '../../testing/record';
+import { WIDGET } from './cellOutput';
 import { JournalOutputs } from './journalOutputs';
 
 type Entry = components['schemas']['Output'];
@@ -179,4 +180,81 @@ it('knows between which displays a line was printed', () => {
     ['[0] after', 2]
   ]);
   expect([...displays]).toEqual([[0, [0, 1]]]);
+});
+
+it('shows nothing of a widget that its rank has closed', () => {
+  const shown = (rank: number, id: string): Entry =>
+    entry(rank, null, {
+      kind: 'display_data',
+      data: {
+        data: { [WIDGET]: { model_id: id } },
+        metadata: {},
+        transient: {}
+      }
+    });
+  const closed = (rank: number, id: string): Entry =>
+    entry(rank, null, {
+      kind: 'update_display_data',
+      data: {
+        data: { 'text/plain': '' },
+        metadata: {},
+        transient: { closed: id }
+      }
+    });
+  const all = journal(
+    shown(0, 'outer'),
+    shown(0, 'inner'),
+    shown(1, 'inner'),
+    closed(0, 'inner'),
+    entry(0, 'done\n')
+  );
+  const outputs = all.outputs(record());
+  expect(outputs.map(({ data, text }) => text ?? data)).toEqual([
+    { [WIDGET]: { model_id: 'outer' } },
+    { 'text/plain': '' },
+    { [WIDGET]: { model_id: 'inner' } },
+    '[0] done\n'
+  ]);
+  expect(all.whole().displays).toEqual(
+    new Map([
+      [0, [0]],
+      [1, [0]]
+    ])
+  );
+});
+
+it('keeps a table that a rank displays beside a bar of an Output widget, which is drawn again', () => {
+  const shown = (data: object, inside?: string): Entry =>
+    entry(0, null, {
+      kind: 'display_data',
+      data: { data, metadata: {}, transient: inside ? { inside } : {} }
+    });
+  const clears = (inside?: string): Entry =>
+    entry(0, null, {
+      kind: 'clear_output',
+      data: { wait: true, ...(inside && { transient: { inside } }) }
+    });
+  const bar = (text: string): Entry[] => [
+    clears('out'),
+    shown({ 'text/html': text }, 'out')
+  ];
+  const table = shown({ 'text/html': 'table' });
+  const texts = (all: JournalOutputs): unknown[] =>
+    all.outputs(record()).map(o => Object.values(o.data ?? [o.text]).join());
+  const all = journal(
+    shown({ [WIDGET]: { model_id: 'out' } }),
+    ...bar('50%'),
+    table,
+    ...bar('100%'),
+    shown({ 'text/html': 'more' }, 'out'),
+    entry(0, 'done\n')
+  );
+  expect(texts(all)).toEqual(['100%', 'more', 'table', '[0] done\n']);
+  all.add([...bar('again')]);
+  expect(texts(all)).toEqual(['again', '', 'table', '[0] done\n']);
+  // what is never cleared is displayed as before, and text after a clear replaces all
+  const plain = journal(table, shown({ 'text/html': 'captured' }, 'out'));
+  expect(texts(plain)).toEqual(['table', 'captured']);
+  plain.add([clears('out'), entry(0, 'step 2\n')]);
+  expect(texts(plain)).toEqual(['[0] step 2']);
 });

@@ -33,10 +33,10 @@ export class KernelRestarts {
   /** A cell's record in the form stored in the notebook, with what only the pages that were there know. */
   runOf(cell: { model: ICellModel }, record: CellRecord): IRun {
     const before = stored(cell);
-    const known = before?.run === record.id && before.restarted;
+    const noted = before?.run === record.id && before.restarted;
     const run = runOf(record);
     // no kernel waits for a detached cell: it goes on
-    return !record.detached && (known || this._runs.has(record.id))
+    return !record.detached && (noted || this._runs.has(record.id))
       ? { ...run, restarted: true }
       : run;
   }

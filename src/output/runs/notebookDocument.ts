@@ -4,7 +4,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { Session } from '@jupyterlab/services';
 import { JSONExt, JSONObject } from '@lumino/coreutils';
 
-import { serverRoot } from '../../locations/kernelPath';
+import { serverRoot } from '../../locations/serverRoot';
 import { INotebook, IRun, RUN_KEY } from './storedRun';
 
 /** Whether this is a cell of ranks, by its magic. */

@@ -4,19 +4,18 @@ import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { RequestError } from '../../request/rest';
 import {
   isDistributed,
   isDropped,
   notebookOf,
-  put,
   requestOf,
   write
 } from './notebookDocument';
 import { JournalOutputs } from './journalOutputs';
 import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
-import { IReading, readJournal } from './readJournal';
+import { OutputRestorer } from './outputRestorer';
+import { readJournal } from './readJournal';
 import { CellRecords } from './cellRecords';
 import { IClusterRecord, INotebook, IRun, isOver } from './storedRun';
 import { misses, numberOf, readRun, RUN_KEY } from './storedRun';
@@ -39,27 +38,40 @@ export class NotebookRuns implements IDisposable {
     const { model } = _panel.context;
     this._writers = new Writers(
       this.isShared ? (model.sharedModel as ISharedNotebook) : null,
-      () => void this._sync()
+      () => this._syncAll()
     );
     this._watch = new CellWatch({
       asked: request => this._writers.claim(request),
       moved: () => this._records.refresh(),
+      changed: cell => this._cellChanged(cell),
       released: request => this._writers.release(request),
       isForeign: () => this._writers.isForeign,
       isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
-      isWriting: () => this._writing,
+      isWriting: () => this._restorer.isWriting,
       messages: _panel.sessionContext.iopubMessage
     });
     this._restarts = new KernelRestarts(_panel);
-    _records.changed.connect(this._sync, this);
-    _panel.content.modelContentChanged.connect(this._sync, this);
-    _panel.sessionContext.kernelChanged.connect(this._sync, this);
+    this._restorer = new OutputRestorer(
+      _services.serverSettings,
+      this._restarts,
+      cell => !cell.isDisposed && !this._isDisposed && !this.isLive(cell)
+    );
+    this._restorer.restored.connect((_, cell) => this._changed.emit(cell));
+    _records.changed.connect(this._syncAll, this);
+    _panel.sessionContext.kernelChanged.connect(this._syncAll, this);
     _panel.disposed.connect(() => this.dispose());
-    void this._sync();
+    void _panel.context.ready.then(() => {
+      if (!this._isDisposed) {
+        this._isReady = true;
+        // the notebook adds widgets for new cells before this is called
+        _panel.context.model.cells.changed.connect(this._syncAll, this);
+        this._syncAll();
+      }
+    });
   }
 
-  /** Emitted when a cell's state has changed. */
-  get changed(): ISignal<this, void> {
+  /** Emitted when the state of a cell has changed; null: of any cell. A cell's own model is not reported here. */
+  get changed(): ISignal<this, CodeCell | null> {
     return this._changed;
   }
 
@@ -70,10 +82,11 @@ export class NotebookRuns implements IDisposable {
   dispose(): void {
     if (!this._isDisposed) {
       this._isDisposed = true;
+      this._watch.dispose();
       this._writers.dispose();
       this._restarts.dispose();
       this._records.want(this, false);
-      this._records.changed.disconnect(this._sync, this);
+      Signal.disconnectReceiver(this);
       Signal.clearData(this);
     }
   }
@@ -84,14 +97,14 @@ export class NotebookRuns implements IDisposable {
     if (asked) {
       return this._records.byRequest(asked);
     }
-    const found = this._records.find(this._notebook(), cell.model.id);
+    const recorded = this._records.find(this._notebook(), cell.model.id);
     const run = this.run(cell);
-    const known = run?.run === found?.record.id;
+    const isSame = run?.run === recorded?.record.id;
     // the page that runs the cell may not have stored the run in the notebook yet
-    const shown = known
+    const shown = isSame
       ? !run?.cleared
-      : this._writers.isClaimed(found?.record.request ?? null);
-    return shown ? found : null;
+      : this._writers.isClaimed(recorded?.record.request ?? null);
+    return shown ? recorded : null;
   }
 
   /** The run that a cell shows, as stored in the notebook. */
@@ -167,132 +180,101 @@ export class NotebookRuns implements IDisposable {
     return journal;
   }
 
-  private async _sync(): Promise<void> {
-    const { content, context } = this._panel;
-    if (this._isDisposed) {
-      return;
+  /** A cell of this page has changed, not by this class. */
+  private _cellChanged(cell: CodeCell): void {
+    if (!this._isDisposed && !this._restorer.isWriting && !cell.isDisposed) {
+      this._sync(cell, this._notebook());
+      this._records.want(this, this._waiting.size > 0);
     }
-    if (!context.isReady) {
-      void context.ready.then(() => this._sync());
-      return;
-    }
-    let waits = false;
-    for (const cell of content.widgets) {
-      if (!(cell instanceof CodeCell)) {
-        continue;
-      }
-      this._watch.watch(cell);
-      if (this.isLive(cell)) {
-        const found = this.recordOf(cell);
-        const known = found && this._restarts.runOf(cell, found.record);
-        // its end is stored once the kernel has sent all output
-        if (known && !isOver(known.state)) {
-          write(cell, known);
-        }
-        waits = waits || isDistributed(cell) || !!known;
-        continue;
-      }
-      if (this._isLiveElsewhere(cell)) {
-        continue; // the other view's future updates the shared outputs
-      }
-      const found = this._records.find(this._notebook(), cell.model.id);
-      if (!found) {
-        this._watch.endUnrecorded(cell);
-        continue;
-      }
-      const { record } = found;
-      if (!this._writers.writes(record.id, record.request)) {
-        waits =
-          waits ||
-          record.state !== 'ended' ||
-          this._writers.isUnsure(record.id);
-        continue;
-      }
-      const run = this.run(cell);
-      const { executionCount } = cell.model;
-      const asked = this._watch.asked(cell);
-      const dropped = !this._mended.has(record.id) && isDropped(cell);
-      if (misses(record, run, executionCount, asked, dropped)) {
-        if (dropped) {
-          this._mended.add(record.id);
-        }
-        waits = waits || record.state !== 'ended';
-        void this._follow(cell, found);
-      } else if (run?.run !== record.id || !run.cleared) {
-        // a cell started with --no-wait, or one whose end the page received before the head's record
-        waits = waits || record.state !== 'ended';
-        write(cell, this._restarts.runOf(cell, record));
-      }
-    }
-    this._records.want(this, waits);
-    this._changed.emit();
   }
 
-  /** Restore the output of a run so far. */
-  private async _follow(cell: CodeCell, found: IClusterRecord): Promise<void> {
-    const { record, cluster } = found;
-    let known = this._followed.get(cell);
-    if (known?.busy) {
+  /** Records, the kernel, or the list of cells have changed. */
+  private _syncAll(): void {
+    if (this._isDisposed || !this._isReady) {
       return;
     }
-    if (known?.run !== record.id) {
-      const journal = new JournalOutputs();
-      known = { run: record.id, journal, after: record.first_seq - 1 };
-      this._followed.set(cell, known);
-    }
-    known.busy = true;
-    try {
-      await readJournal(
-        known,
-        record,
-        cluster.id,
-        this._services.serverSettings
-      );
-    } catch (error) {
-      if (!(error instanceof RequestError)) {
-        throw error;
+    const notebook = this._notebook();
+    this._waiting.clear();
+    for (const cell of this._panel.content.widgets) {
+      if (cell instanceof CodeCell) {
+        this._watch.watch(cell);
+        this._sync(cell, notebook);
       }
-      // the cluster has ended, or the server can't be reached: leave the cell until the next records arrive
-      return;
-    } finally {
-      known.busy = false;
     }
-    if (cell.isDisposed || this._isDisposed || this.isLive(cell)) {
-      return;
+    this._records.want(this, this._waiting.size > 0);
+    this._changed.emit(null);
+  }
+
+  /** Store what is known of a cell's run, and note whether its outcome is still awaited. */
+  private _sync(cell: CodeCell, notebook: INotebook): void {
+    if (this._update(cell, notebook)) {
+      this._waiting.add(cell);
+    } else {
+      this._waiting.delete(cell);
     }
-    this._writing = true;
-    try {
-      put(cell, known.journal.outputs(record));
-      if (record.state === 'ended') {
-        cell.model.executionCount = numberOf(record);
-        cell.model.executionState = 'idle';
-        this._followed.delete(cell);
-      } else {
-        cell.model.executionCount = null;
-        cell.model.executionState = 'running';
+  }
+
+  /**
+   * Store what is known of a cell's run.
+   *
+   * @returns whether more is to be known
+   */
+  private _update(cell: CodeCell, notebook: INotebook): boolean {
+    if (this.isLive(cell)) {
+      const found = this.recordOf(cell);
+      const known = found && this._restarts.runOf(cell, found.record);
+      // its end is stored once the kernel has sent all output
+      if (known && !isOver(known.state)) {
+        write(cell, known);
       }
-      write(cell, this._restarts.runOf(cell, record));
-    } finally {
-      this._writing = false;
+      return isDistributed(cell) || !!known;
     }
-    this._changed.emit();
+    if (this._isLiveElsewhere(cell)) {
+      return false; // the other view's future updates the shared outputs
+    }
+    const found = this._records.find(notebook, cell.model.id);
+    if (!found) {
+      this._watch.endUnrecorded(cell);
+      return false;
+    }
+    const { record } = found;
+    const hasEnded = record.state === 'ended';
+    if (!this._writers.writes(record.id, record.request)) {
+      return !hasEnded || this._writers.isUnsure(record.id);
+    }
+    const run = this.run(cell);
+    const { executionCount } = cell.model;
+    const asked = this._watch.asked(cell);
+    const dropped = !this._mended.has(record.id) && isDropped(cell);
+    if (misses(record, run, executionCount, asked, dropped)) {
+      if (dropped) {
+        this._mended.add(record.id);
+      }
+      void this._restorer.restore(cell, found);
+      return !hasEnded;
+    }
+    if (run?.run === record.id && run.cleared) {
+      return false;
+    }
+    // a cell started with --no-wait, or one whose end the page received before the head's record
+    write(cell, this._restarts.runOf(cell, record));
+    return !hasEnded;
   }
 
   private _notebook(): INotebook {
     return notebookOf(this._panel, this._services.sessions);
   }
 
-  private _changed = new Signal<this, void>(this);
-  private _followed = new WeakMap<
-    CodeCell,
-    IReading & { run: string; busy?: boolean }
-  >();
+  private _changed = new Signal<this, CodeCell | null>(this);
   private _isDisposed = false;
+  /** Whether the notebook's cells are there. */
+  private _isReady = false;
   /** Runs with output that the server had dropped, and that was restored. */
   private _mended = new Set<string>();
   private _restarts: KernelRestarts;
+  private _restorer: OutputRestorer;
+  /** Cells whose outcome is awaited. */
+  private _waiting = new Set<CodeCell>();
   private _watch: CellWatch;
   private _writers: Writers;
-  /** Whether this class is changing outputs now. */
-  private _writing = false;
 }

@@ -25,6 +25,14 @@ it('says who failed, and what became of the others, by their codes', () => {
   expect(outcomeOf([RAISED], sentence, false, true, trans).head).toBe(
     'Rank 2 failed: ValueError: max() is.'
   );
+  const many = (others: number): SummaryPart => ({
+    ...RAISED,
+    values: { ...RAISED.values, others }
+  });
+  const head = (others: number): string =>
+    outcomeOf([many(others)], sentence, false, true, trans).head;
+  expect(head(1)).toContain('max() is (and 1 other).');
+  expect(head(2)).toContain('max() is (and 2 others).');
 });
 
 it('names the way out for a GPU that a process can no longer use', () => {
@@ -57,7 +65,7 @@ it('says who has stopped the cluster, and when, in words of its own', () => {
   const by = { by: 'kernel', notebook: 'b c.ipynb', at };
   expect(said(by)).toBe(`The cluster was stopped by b c.ipynb at ${clock}.`);
   expect(said({ by: 'server', at })).toBe(
-    `The cluster was stopped in the panel at ${clock}.`
+    `The cluster was stopped in JupyterLab at ${clock}.`
   );
   expect(said({})).toBe('The cluster was stopped.');
   expect(isStopped([{ code: 'stopped', values: {} }], 'English')).toBe(true);

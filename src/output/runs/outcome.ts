@@ -22,6 +22,12 @@ export interface IOutcome {
   rest: string;
 }
 
+/** Whether a value that a notebook has saved is a part of a result. */
+export function isSummaryPart(value: unknown): value is SummaryPart {
+  const { code, values } = (value ?? {}) as Partial<SummaryPart>;
+  return typeof code === 'string' && typeof values === 'object' && !!values;
+}
+
 /** The sentence of a cell whose cluster was stopped, in notebooks of versions that saved no parts. */
 const STOPPED_TEXT = /^The cluster was stopped\b/;
 
@@ -82,7 +88,12 @@ function words(
             count,
             ranks,
             values.others
-              ? trans.__('%1 (and %2 other)', value('error'), value('others'))
+              ? trans._n(
+                  '%2 (and %1 other)',
+                  '%2 (and %1 others)',
+                  Number(values.others),
+                  value('error')
+                )
               : value('error')
           );
     case 'lost':

@@ -1,11 +1,8 @@
 import { ServerConnection } from '@jupyterlab/services';
 
-import { components } from '../../api/types';
 import { request } from '../../request/rest';
 import { CellRecord } from '../../tokens';
 import { JournalOutputs } from './journalOutputs';
-
-type Entry = components['schemas']['Output'];
 
 /** Number of entries per request. */
 const PIECE = 2000;
@@ -23,10 +20,10 @@ export async function readJournal(
   cluster: string,
   settings: ServerConnection.ISettings
 ): Promise<void> {
-  const path = `clusters/${cluster}/output`;
+  const path = '/clusters/{identity}/output';
   for (;;) {
-    const query = `after=${to.after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
-    const more = await request<Entry[]>(settings, 'GET', `${path}?${query}`);
+    const query = { after: to.after, most: PIECE, cell: record.id };
+    const more = await request(settings, 'GET', path, { id: cluster, query });
     to.journal.add(more);
     to.after = more[more.length - 1]?.seq ?? to.after;
     if (more.length < PIECE) {

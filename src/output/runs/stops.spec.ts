@@ -21,3 +21,18 @@ it('learns who has stopped the cluster of a cell from an update that no notebook
   expect(stops.of('m1')).toEqual(stop);
   expect([stops.of('m2'), stops.of(undefined)]).toEqual([undefined, undefined]);
 });
+
+it('keeps the latest reports only', () => {
+  const messages = new Signal<object, KernelMessage.IMessage>({});
+  const stops = new Stops(messages);
+  for (let i = 0; i <= 100; i++) {
+    messages.emit({
+      header: { msg_type: 'update_display_data' },
+      parent_header: { msg_id: `m${i}` },
+      content: { data: {}, metadata: { dtrain: { stop: { at: i } } } }
+    } as unknown as KernelMessage.IMessage);
+  }
+  expect(stops.of('m0')).toBeUndefined();
+  expect(stops.of('m1')).toEqual({ at: 1 });
+  expect(stops.of('m100')).toEqual({ at: 100 });
+});

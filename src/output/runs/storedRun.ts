@@ -1,6 +1,6 @@
 import { labPath } from '../../locations/location';
 import { CellRecord, Cluster } from '../../tokens';
-import { SummaryPart } from './outcome';
+import { isSummaryPart, SummaryPart } from './outcome';
 
 /** State of a run of a cell. */
 export type RunState =
@@ -77,8 +77,10 @@ export function isOf(record: CellRecord, notebook: INotebook): boolean {
     return false;
   }
   const { root, path } = notebook;
-  const known = record.notebook ?? '';
-  return root ? labPath(known, root) === path : known.endsWith(`/${path}`);
+  const recorded = record.notebook ?? '';
+  return root
+    ? labPath(recorded, root) === path
+    : recorded.endsWith(`/${path}`);
 }
 
 /** State of a run from the head's record. */
@@ -182,11 +184,6 @@ export function misses(
     return true;
   }
   return !run.cleared && !isOver(run.state) && !whole;
-}
-
-function isSummaryPart(value: unknown): value is SummaryPart {
-  const { code, values } = (value ?? {}) as Partial<SummaryPart>;
-  return typeof code === 'string' && typeof values === 'object' && !!values;
 }
 
 /** The run in a cell's metadata; null if there is none, or it is invalid. */

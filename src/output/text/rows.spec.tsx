@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 
 import { foldLines } from '../lines/fold';
 import { parseLines } from '../lines/lines';
-import { Lines, MOST_LINES, rowsOf } from './rows';
+import { MOST_LINES, rowsOf, shownOf } from './leftLines';
+import { Area, Lines } from './rows';
 
 it('shows what each rank printed last, also where another one went on for long', () => {
   let text = '';
@@ -66,4 +67,53 @@ it('offers the lines of a rank that the page has none of', () => {
   );
   expect(shown).toContain('More lines are not shown.');
   expect(shown).toContain('Show');
+});
+
+it('draws each line once, at all borders, and omits lines where the page lacks some', () => {
+  const half = MOST_LINES / 2;
+  const borders = [0, 1, half, 2 * half, 3 * half, 4 * half];
+  const counts = borders.flatMap(n => [n - 1, n, n + 1]).filter(n => n >= 0);
+  for (const count of counts) {
+    for (const first of [half, 3 * half]) {
+      for (const gap of [null, 0, 1, 7, count - 1, count]) {
+        const lines = Array.from({ length: count }, (_, i) => ({
+          ranks: [0],
+          text: `${i}`,
+          error: false,
+          gap: gap !== null && i >= gap ? 1 : 0
+        }));
+        const gone = gap === null ? 0 : 9;
+        const shown = shownOf(lines, { gone, first });
+        const drawn = [...shown.first, ...shown.last].map(l => Number(l.text));
+        const [begin, end] = [shown.first.length, shown.last.length];
+        expect(drawn.slice(0, begin)).toEqual(
+          drawn.slice(0, begin).map((_, i) => i)
+        );
+        expect(drawn.slice(begin)).toEqual(
+          drawn.slice(begin).map((_, i) => count - end + i)
+        );
+        expect(begin + end).toBeLessThanOrEqual(count);
+        if (gap !== null && count <= first + half) {
+          // all that the page has, with the omission at its place
+          expect([begin, end]).toEqual([
+            Math.min(Math.max(gap, 0), count),
+            count - Math.min(Math.max(gap, 0), count)
+          ]);
+        }
+      }
+    }
+  }
+});
+
+it('draws what was printed behind a bar below it, also while the bar is overwritten', () => {
+  const bar = ' 40%|####      | 4/10 [00:01<00:02, 3.20it/s]';
+  const area = document.createElement('div');
+  area.innerHTML = renderToStaticMarkup(
+    <Area rows={[{ ranks: [0], text: `${bar}loss 0.5` }]} rank={null} />
+  );
+  const [first, second, ...more] = [...area.querySelectorAll('li')];
+  expect(first.querySelector('progress')?.getAttribute('value')).toBe('0.4');
+  expect(first.textContent).not.toContain('loss');
+  expect(second.textContent).toBe('0loss 0.5');
+  expect(more).toEqual([]);
 });

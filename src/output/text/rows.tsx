@@ -2,26 +2,12 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatCount, formatRanks, formatShare } from '../../metrics/format';
-import { IBar, ILine, parseBar } from '../lines/lines';
+import { placesOf } from '../lines/fold';
+import { IBar, ILine, IPlace, parseBar, withoutBar } from '../lines/lines';
 import { IAreaRow } from '../runs/cellOutput';
+import { ILeft, shownOf } from './leftLines';
 import { Text } from './text';
-import { lastRows } from '../lines/trim';
 import { stylesBefore } from '../lines/ansi';
-
-/** Maximum number of lines drawn initially; the middle is omitted, and added in steps of this size. */
-export const MOST_LINES = 2000;
-
-/** Omitted lines in the middle, and how to show them. */
-export interface ILeft {
-  /** Approximate number of rows that only the journal has. */
-  gone: number;
-  /** Number of lines drawn at the beginning. */
-  first: number;
-  /** Whether the number of omitted rows of this list is unknown. */
-  uncounted?: boolean;
-  /** Show more of them; null if they are no longer available. */
-  show: (() => void) | null;
-}
 
 /** Labelled lines in one column. */
 export function Lines(props: {
@@ -33,12 +19,7 @@ export function Lines(props: {
   if (!lines.length && !left.gone) {
     return null;
   }
-  const half = MOST_LINES / 2;
-  const fits = !left.gone && lines.length <= left.first + half;
-  const first = fits
-    ? lines
-    : lines.slice(0, Math.min(left.first, lines.length - half));
-  const last = fits ? [] : endOf(lines, first.length, half);
+  const { first, last } = shownOf(lines, left);
   const more = left.gone + lines.length - first.length - last.length;
   let text = trans._n(
     '%2 more line.',
@@ -86,40 +67,10 @@ export function Lines(props: {
   );
 }
 
-/**
- * Number of omitted lines that will be rows of the list of all ranks.
- *
- * They are counted as ranks printed them; as rows they are folded, like those that the page has.
- */
-export function rowsOf(
-  left: ILeft,
-  rows: readonly ILine[],
-  lines: readonly ILine[]
-): ILeft {
-  const share = rows.length ? rows.length / lines.length : 1;
-  return { ...left, gone: Math.ceil(left.gone * share) };
-}
-
 /** A number rounded to its accuracy. */
 function roundly(count: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
   return Math.round(count / unit) * unit;
-}
-
-/** The last lines, preceded by the last lines of other ranks. */
-function endOf(
-  lines: readonly ILine[],
-  from: number,
-  most: number
-): readonly ILine[] {
-  const to = Math.max(from, lines.length - most);
-  const end = lines.slice(to);
-  const middle = lines.slice(from, to);
-  const kept = lastRows(
-    middle.map(line => line.ranks),
-    new Set(end.flatMap(line => line.ranks))
-  );
-  return [...kept.map(i => middle[i]), ...end];
 }
 
 function AnyLine(props: {
@@ -161,11 +112,13 @@ const Line = React.memo(AnyLine, (before, now) => {
     a.range?.low === b.range?.low &&
     a.range?.high === b.range?.high &&
     a.range?.inline === b.range?.inline &&
+    a.range?.own?.inline === b.range?.own?.inline &&
     a.range?.also?.length === b.range?.also?.length
   );
 });
 
-function LineText(props: {
+/** A line, with the range of the number that differs between its ranks. */
+export function LineText(props: {
   line: ILine;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -173,19 +126,19 @@ function LineText(props: {
   if (!range) {
     return <Text text={text} />;
   }
-  const { low, high, inline } = range;
-  const words = props.trans.__('%1 to %2', low, high);
-  const places = [range, ...(range.also ?? [])];
-  return inline !== null ? (
+  const words = ({ low, high }: Pick<IPlace, 'low' | 'high'>): string =>
+    props.trans.__('%1 to %2', low, high);
+  const places = placesOf(range);
+  return (
     <>
-      <Text text={text.slice(0, range.start)} />
-      {places.map(({ start, end }, i) => (
+      <Text text={text.slice(0, places[0]?.start)} />
+      {places.map(({ start, end, inline, ...ends }, i) => (
         <React.Fragment key={start}>
           <span
             className="jp-DtrainOutput-span"
             role="img"
-            aria-label={inline.includes('…') ? words : inline}
-            title={words}
+            aria-label={inline.includes('…') ? words(ends) : inline}
+            title={words(ends)}
           >
             <Text text={stylesBefore(text, start) + inline} />
           </span>
@@ -196,11 +149,9 @@ function LineText(props: {
           />
         </React.Fragment>
       ))}
-    </>
-  ) : (
-    <>
-      <Text text={text} />
-      <span className="jp-DtrainOutput-range">{` (${words})`}</span>
+      {range.inline === null && (
+        <span className="jp-DtrainOutput-range">{` (${words(range)})`}</span>
+      )}
     </>
   );
 }
@@ -248,9 +199,9 @@ export function Area(props: {
   rank: number | null;
 }): JSX.Element | null {
   const rows = mergeBars(
-    props.rows.filter(
-      row => props.rank === null || row.ranks.includes(props.rank)
-    )
+    props.rows
+      .filter(row => props.rank === null || row.ranks.includes(props.rank))
+      .flatMap(withoutBar)
   );
   return rows.length ? (
     <ul className="jp-DtrainOutput-lines">
@@ -274,16 +225,18 @@ export function Area(props: {
 }
 
 /** Merge bars with the same name and count. */
-function mergeBars(rows: readonly IAreaRow[]): IAreaRow[] {
+export function mergeBars(rows: readonly IAreaRow[]): IAreaRow[] {
   const merged = new Map<string, IAreaRow>();
   rows.forEach((row, i) => {
     const bar = parseBar(row.text);
     const key = bar
       ? `${bar.label} ${formatShare(bar.share)} ${bar.count || bar.rest}`
       : `row ${i}`;
-    const known = merged.get(key);
-    const ranks = [...(known?.ranks ?? []), ...row.ranks].sort((a, b) => a - b);
-    merged.set(key, { ...(known ?? row), ranks });
+    const before = merged.get(key);
+    const ranks = [...(before?.ranks ?? []), ...row.ranks].sort(
+      (a, b) => a - b
+    );
+    merged.set(key, { ...(before ?? row), ranks });
   });
   return [...merged.values()];
 }

@@ -4,6 +4,7 @@ import {
   changeRange,
   edgeTicks,
   formatTick,
+  labelSpace,
   niceTop,
   placeNames,
   pointing,
@@ -191,4 +192,17 @@ it('has no name on a curve or an area', () => {
   expect(placeNames(name, PLOT, ROW, area)[0]!.y + ROW / 2).toBeLessThan(40);
   const full = curve.map(c => ({ ...c, top: 0, bottom: 100 }));
   expect(placeNames(name, PLOT, ROW, full)).toEqual([null]);
+});
+
+it('labels small values as their heading does, and has room for all labels', () => {
+  expect([2e-6, 1e-6, 0.0005, 0.001].map(formatTick)).toEqual([
+    '2e-6',
+    '1e-6',
+    '5e-4',
+    '0.001'
+  ]);
+  const width = (label: string): number => 7.1 * label.length;
+  expect(labelSpace(['0', '5k', '10k'], 46, 6, width)).toBe(46);
+  expect(labelSpace(['2.04e-6', '-2.04e-6'], 46, 6, width)).toBe(63);
+  expect(labelSpace([], 46, 6, width)).toBe(46);
 });

@@ -1,10 +1,11 @@
-import { formatClock, formatDigits, formatTime } from '../../metrics/format';
+import {
+  formatClock,
+  formatDigits,
+  formatTime,
+  formatValue
+} from '../../metrics/format';
+import { ITick, roundTime } from '../../ui/charts/ticks';
 
-/** Seconds between ticks of a time axis, from a second to a day. */
-const STEPS = [
-  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600,
-  43_200, 86_400
-];
 /**
  * Minimum distance from a tick to the end of the axis, in halves of a time's width, if there is a word at the
  * end.
@@ -12,14 +13,6 @@ const STEPS = [
 const BEFORE_WORD = 1.6;
 /** Number of ticks that fit. */
 const MOST_TICKS = 6;
-
-/** A tick of a time axis: time, s, and the text below it. */
-export interface ITick {
-  at: number;
-  label: string;
-  /** In place of `label` where that would touch the one before. */
-  short?: string;
-}
 
 /**
  * Ticks of a time axis: round times in the user's format, and "now" at the right end.
@@ -38,24 +31,22 @@ export function timeTicks(
   ticks = MOST_TICKS,
   free = 0
 ): ITick[] {
-  const step =
-    STEPS.find(s => (to - from) / s <= Math.min(ticks, MOST_TICKS)) ??
-    STEPS[STEPS.length - 1];
-  const found: ITick[] = [];
+  const step = roundTime((to - from) / Math.min(ticks, MOST_TICKS));
+  const marks: ITick[] = [];
   // a tick that would touch the word at the end is omitted: half a time and half a word have to fit between
   // them
   const last =
     end === null ? to - free : to - Math.max(step * 0.6, free * BEFORE_WORD);
   const first = Math.ceil((from + free) / step) * step;
   for (let at = first; at <= last; at += step) {
-    found.push({ at, label: formatClock(at * 1000, step < 60) });
+    marks.push({ at, label: formatClock(at * 1000, step < 60) });
   }
-  if (!found.length && (end === null || from + free <= last)) {
+  if (!marks.length && (end === null || from + free <= last)) {
     // no round time fits: another time is better than none
     const at = Math.round((from + free + last) / 2);
-    found.push({ at, label: formatClock(at * 1000, true) });
+    marks.push({ at, label: formatClock(at * 1000, true) });
   }
-  return end === null ? found : [...found, { at: to, label: end }];
+  return end === null ? marks : [...marks, { at: to, label: end }];
 }
 
 /**
@@ -128,7 +119,7 @@ export function valueTicks(from: number, to: number): number[] {
   return [from, from < 0 && to > 0 ? 0 : (from + to) / 2, to];
 }
 
-/** A short number for an axis: 0, 5k, 10k, 1.2M, 0.25. */
+/** A short number for an axis: 0, 5k, 10k, 1.2M, 0.25, and 2e-6 as in the heading. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) {
@@ -137,7 +128,23 @@ export function formatTick(value: number): string {
   if (size >= 1e3) {
     return `${formatDigits(value / 1e3, 3, false)}k`;
   }
-  return formatDigits(value, 3, false);
+  return size < 1e-3 ? formatValue(value, 3) : formatDigits(value, 3, false);
+}
+
+/**
+ * Space for the labels of a value axis: the usual one, so that the times of charts are aligned, or as much as the
+ * widest label needs.
+ *
+ * @param usual px, as are the others.
+ * @param gap between the labels and the chart.
+ */
+export function labelSpace(
+  labels: readonly string[],
+  usual: number,
+  gap: number,
+  width: (label: string) => number
+): number {
+  return Math.max(usual, ...labels.map(label => Math.ceil(width(label)) + gap));
 }
 
 /** Position of a mark's name: its left end, the middle of its line of text, pixels, and its side of the line. */

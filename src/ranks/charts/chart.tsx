@@ -1,12 +1,14 @@
 import React, { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
+import { ITick } from '../../ui/charts/ticks';
+import { useLatest } from '../../ui/useLatest';
 import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
   changeRange,
   edgeTicks,
   formatTick,
-  ITick,
+  labelSpace,
   timeTicks,
   valueRange,
   valueTicks
@@ -55,16 +57,15 @@ export function TimeChart(props: {
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const latest = useRef(props);
-  latest.current = props;
+  const latest = useLatest(props);
   const theme = document.body.dataset.jpThemeName;
 
   useEffect(() => {
     const node = host.current!;
-    const made = new uPlot(options(latest, node), data(latest.current), node);
-    plot.current = made;
+    const chart = new uPlot(options(latest, node), data(latest.current), node);
+    plot.current = chart;
     const observer = new ResizeObserver(() =>
-      made.setSize({
+      chart.setSize({
         width: node.clientWidth,
         height: latest.current.height ?? HEIGHT
       })
@@ -72,9 +73,9 @@ export function TimeChart(props: {
     observer.observe(node);
     return () => {
       observer.disconnect();
-      made.destroy();
+      chart.destroy();
     };
-  }, [props.series.length, theme]);
+  }, [latest, props.series.length, theme]);
 
   useEffect(() => {
     plot.current?.setData(data(props));
@@ -101,13 +102,27 @@ function noneOf(props: Parameters<typeof TimeChart>[0]): string {
 }
 
 const HEIGHT = 140;
-/** Space to the left for numbers: the same in all charts, so that their times are aligned. */
+/** Space to the left for numbers, usually: the same in all charts, so that their times are aligned. */
 const LEFT = 46;
+/** Space between these numbers and the chart. */
+const GAP = 6;
 const RIGHT = 16;
 /** Diameter of an isolated value, px. */
 const DOT = 4;
 /** Space for times below the axis. */
 const TICK_WIDTH = 76;
+
+/** Font of the axes. */
+const axisFont = (): string => `11px ${themeFont()}`;
+
+/** Width of a label of an axis, px; the canvas itself may have more pixels. */
+function widthOf(context: CanvasRenderingContext2D, label: string): number {
+  context.save();
+  context.font = axisFont();
+  const { width } = context.measureText(label);
+  context.restore();
+  return width;
+}
 
 function data(props: {
   times: readonly number[];
@@ -122,15 +137,16 @@ function data(props: {
 }
 
 function options(
-  latest: React.MutableRefObject<Parameters<typeof TimeChart>[0]>,
+  latest: Readonly<React.MutableRefObject<Parameters<typeof TimeChart>[0]>>,
   node: HTMLElement
 ): uPlot.Options {
   const colour = themeColour;
   const format = (value: number): string =>
     (latest.current.format ?? formatTick)(value);
+  let left = LEFT;
   const axis = {
     stroke: colour('--jp-ui-font-color2'),
-    font: `11px ${themeFont()}`,
+    font: axisFont(),
     ticks: { show: false }
   };
   const ends = (): [number, number] => {
@@ -138,7 +154,7 @@ function options(
     return [to - latest.current.window, to];
   };
   const ticks = (): ITick[] => {
-    const plotted = Math.max(1, node.clientWidth - LEFT - RIGHT);
+    const plotted = Math.max(1, node.clientWidth - left - RIGHT);
     const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
     const free = (latest.current.window * TICK_WIDTH) / 2 / plotted;
     return timeTicks(...ends(), latest.current.end ?? null, room, free);
@@ -146,21 +162,21 @@ function options(
   // where one time fits at most, those of the ends tell more
   const edges = (): ITick[] => {
     const { edges, end } = latest.current;
-    const found = ticks();
+    const marks = ticks();
     return !edges
       ? []
-      : found.length < 3
+      : marks.length < 3
         ? edgeTicks(...ends(), end ?? null)
-        : found.filter(t => t.label === end);
+        : marks.filter(t => t.label === end);
   };
   const inner = (): ITick[] => {
     const { edges, end } = latest.current;
-    const found = ticks();
+    const marks = ticks();
     return !edges
-      ? found
-      : found.length < 3
+      ? marks
+      : marks.length < 3
         ? []
-        : found.filter(t => t.label !== end);
+        : marks.filter(t => t.label !== end);
   };
   return {
     width: node.clientWidth || 400,
@@ -188,8 +204,11 @@ function options(
       },
       {
         ...axis,
-        size: LEFT,
-        gap: 6,
+        size: (plot, labels) =>
+          (left = labelSpace(labels ?? [], LEFT, GAP, label =>
+            widthOf(plot.ctx, label)
+          )),
+        gap: GAP,
         grid: { stroke: colour('--jp-border-color2'), width: 1 },
         splits: (_, __, from, to) => valueTicks(from, to),
         values: (_, splits) => splits.map(format)

@@ -12,7 +12,7 @@ import {
   shareWithoutError,
   vagueText
 } from '../../metrics/share';
-import { splitOf } from '../../metrics/split';
+import { isSplitVague, shownSplit } from '../../metrics/split';
 import { TimeChart } from './chart';
 import { communicationLines } from '../../metrics/communicationLines';
 import { IAxis } from './timeAxis';
@@ -55,7 +55,11 @@ export function Communication(props: IChartsProps): JSX.Element {
       <h3>
         <span className="jp-DtrainRanks-chartName">
           {trans.__('Communication')}
-          <Parts {...props} vague={vague} bounds={lines.bounds} />
+          <Parts
+            {...props}
+            bounds={lines.bounds}
+            drawn={lines.whole.some(value => value !== null)}
+          />
         </span>
         <span title={`${share} ${ofStep}`.trim()}>
           <b>{share}</b> {ofStep}
@@ -95,18 +99,22 @@ export function Communication(props: IChartsProps): JSX.Element {
   );
 }
 
-/** Transfer and waiting, the parts of communication; nothing where they are not known. */
+/**
+ * Transfer and waiting, the parts of communication. After training has ended there are no present shares, but the last
+ * minutes are still in the chart: a short training is a lone peak, mostly of ranks that wait for each other, which
+ * their names explain as long as it is there.
+ */
 function Parts(
   props: IChartsProps & {
-    /** Whether their sum is too unsteady to tell. */
-    vague: boolean;
     bounds: 'most' | 'least' | 'both' | null;
+    /** Whether any of them is in the chart. */
+    drawn: boolean;
   }
 ): JSX.Element | null {
-  const { vague, bounds, trans } = props;
+  const { bounds, drawn, trans } = props;
   const { metrics } = props.cluster;
-  const split = splitOf(metrics);
-  if (!split) {
+  const split = shownSplit(metrics);
+  if (!split && !isSplitVague(metrics) && !drawn && !bounds) {
     return null;
   }
   const apart = errorOfParts(
@@ -116,19 +124,18 @@ function Parts(
   );
   return (
     <span className="jp-DtrainUi-legend">
-      {/* its parts are as uncertain as their sum */}
       <span data-part="transfer">
-        {vague
-          ? trans.__('transfer')
-          : trans.__('transfer %1', formatShare(split.transfer))}
+        {split
+          ? trans.__('transfer %1', formatShare(split.transfer))
+          : trans.__('transfer')}
       </span>
       <span data-part="waiting">
-        {vague
-          ? trans.__('waiting')
-          : trans.__('waiting %1', formatShare(split.waiting))}
+        {split
+          ? trans.__('waiting %1', formatShare(split.waiting))
+          : trans.__('waiting')}
       </span>
       {bounds && <span data-part="bound">{boundText(bounds, trans)}</span>}
-      {apart && <small>{apart}</small>}
+      {split && apart && <small>{apart}</small>}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
-import { ITick } from './axis';
+import { ITick } from '../../ui/charts/ticks';
 
 /** Distance from the plot to the middle of the times below it, CSS px; of a single one as uPlot draws the others. */
 const BELOW = 10;

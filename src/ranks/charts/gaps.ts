@@ -43,10 +43,10 @@ export function withGaps(
 export function alone(
   values: readonly (number | null | undefined)[]
 ): number[] | null {
-  const known = (i: number): boolean =>
+  const hasValue = (i: number): boolean =>
     values[i] !== null && values[i] !== undefined;
   const found = values.flatMap((_, i) =>
-    known(i) && !known(i - 1) && !known(i + 1) ? [i] : []
+    hasValue(i) && !hasValue(i - 1) && !hasValue(i + 1) ? [i] : []
   );
   return found.length ? found : null;
 }

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
-import { ITick } from './axis';
+import { ITick } from '../../ui/charts/ticks';
 import { FAINT } from '../../metrics/ownTime';
 import { hasNodes, IHeat, hasTime } from '../model/heatMapCells';
 
@@ -58,15 +58,18 @@ export function HeatMap(props: {
   );
 }
 
-/** Legend of the colours: from faster than usual to slower; deep for slow ranks. */
+/** Legend of the colours: from faster than usual to slower; deep for slow ranks; grey without a difference that is certain. */
 export function Scale(props: { trans: TranslationBundle }): JSX.Element {
   const squares = (steps: number[]): JSX.Element[] =>
     steps.map(step => <i key={step} data-step={step} />);
   return (
     <span className="jp-DtrainRanks-scale">
-      −6 % {squares([-1, -0.6, 0, 0.25])} +5 %
+      <span>−6 % {squares([-1, -0.6, 0, 0.25])} +5 %</span>
       <span>
         {props.trans.__('slow')} {squares([0.5, 0.75, 1])} +20 %
+      </span>
+      <span>
+        {squares([0])} {props.trans.__('alike, or unsteady')}
       </span>
     </span>
   );
@@ -182,7 +185,7 @@ interface IRun {
  * Cells where nothing is known are left out: in grey, even ranks would look like a time without training.
  */
 function runsOf({ cells, columns }: IHeat): Map<number, IRun[]> {
-  const found = new Map<number, IRun[]>();
+  const byTint = new Map<number, IRun[]>();
   let run: IRun | null = null;
   let before = NaN;
   cells.forEach((over, cell) => {
@@ -194,16 +197,16 @@ function runsOf({ cells, columns }: IHeat): Map<number, IRun[]> {
       run = null;
     } else {
       run = { row: (cell - at) / columns, from: at, to: at + 1 };
-      const runs = found.get(step);
+      const runs = byTint.get(step);
       if (runs) {
         runs.push(run);
       } else {
-        found.set(step, [run]);
+        byTint.set(step, [run]);
       }
     }
     before = step;
   });
-  return found;
+  return byTint;
 }
 
 /** Top of each row, with space between nodes. */
@@ -234,15 +237,15 @@ function drawNames(
   const byNode = hasNodes(heat);
   heat.rows.forEach(({ label, group, ranks }, i) => {
     const key = byNode ? group : label;
-    const known = groups.get(key) ?? {
+    const span = groups.get(key) ?? {
       label: key,
       from: tops[i],
       to: 0,
       bold: false
     };
-    known.to = tops[i] + row;
-    known.bold ||= rank !== null && ranks.includes(rank);
-    groups.set(key, known);
+    span.to = tops[i] + row;
+    span.bold ||= rank !== null && ranks.includes(rank);
+    groups.set(key, span);
   });
   context.textAlign = 'right';
   let free = -Infinity;

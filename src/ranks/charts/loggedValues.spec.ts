@@ -1,6 +1,8 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { loggedAt } from './loggedValues';
+import { formatClock } from '../../metrics/format';
+import { loggedAt, noValues } from './loggedValues';
 
 const at = (
   seconds: number,
@@ -47,4 +49,13 @@ it('ends the line of a value with its cell: a later one logs others', () => {
   const { values } = loggedAt(points, 'loss');
   expect(values.slice(0, 2)).toEqual([2, 1]);
   expect(values.slice(2)).toEqual([null, null, null]);
+});
+
+it('says when a value was logged last, not that no steps ran: they may have logged others', () => {
+  const trans = nullTranslator.load('dtrain-lab');
+  const logged = loggedAt([at(1, 10, 2), at(2, 20, 1), at(600, 5)], 'loss');
+  expect(noValues('loss', logged, trans)).toBe(
+    `No values of loss in this period; the last was at ${formatClock(2000)}.`
+  );
+  expect(noValues('loss', { times: [1], values: [null] }, trans)).toBe('');
 });

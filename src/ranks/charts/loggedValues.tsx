@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { formatValue, UNKNOWN } from '../../metrics/format';
+import { formatClock, formatValue, UNKNOWN } from '../../metrics/format';
 import { InView } from '../../ui/inView';
 import { TimeChart } from './chart';
 import { IAxis } from './timeAxis';
@@ -64,6 +64,25 @@ export function aggregateOf(
     : { text: trans.__('rank 0'), brief: '' };
 }
 
+/**
+ * Text of a value's chart for a period without one: steps may have run in that period and logged others. Empty if
+ * there was none before it, either.
+ */
+export function noValues(
+  name: string,
+  { times, values }: ReturnType<typeof loggedAt>,
+  trans: TranslationBundle
+): string {
+  const last = times.filter((_, i) => values[i] !== null).pop();
+  return last === undefined
+    ? ''
+    : trans.__(
+        'No values of %1 in this period; the last was at %2.',
+        name,
+        formatClock(last)
+      );
+}
+
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
   cluster: Cluster;
@@ -80,7 +99,8 @@ export function OwnValues(props: {
   const charts = (): JSX.Element => (
     <>
       {names.slice(0, MOST_CHARTS).map(name => {
-        const { times, values } = loggedAt(points, name);
+        const logged = loggedAt(points, name);
+        const { times, values } = logged;
         // null: of an earlier cell, or not a number
         const now = values[values.length - 1] ?? null;
         const last = values.filter(value => value !== null).pop() ?? null;
@@ -102,6 +122,7 @@ export function OwnValues(props: {
             <TimeChart
               {...props.axis}
               times={times}
+              none={noValues(name, logged, trans)}
               ofChange
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
               summary={trans.__('%1: %2 now', name, text)}
@@ -111,7 +132,8 @@ export function OwnValues(props: {
       })}
       {names.length > MOST_CHARTS && (
         <p className="jp-DtrainUi-note">
-          {trans.__(
+          {trans._n(
+            '%1 more value is in the export.',
             '%1 more values are in the export.',
             names.length - MOST_CHARTS
           )}

@@ -68,13 +68,13 @@ function drawn(plot: uPlot): IDrawn[] {
       }
       const x = plot.valToPos(times[i], 'x', true);
       const y = plot.valToPos(value, 'y', true);
-      const found = between(before ?? { x, y }, { x, y }).map(at => ({
+      const points = between(before ?? { x, y }, { x, y }).map(at => ({
         x: at.x,
         top: at.y,
         bottom: filled ? bottom : at.y
       }));
       before = { x, y };
-      return found;
+      return points;
     });
   });
 }

@@ -110,6 +110,6 @@ export function hasTime(
   from: number,
   to: number
 ): boolean {
-  const found = cells.subarray(row * columns + from, row * columns + to);
-  return found.some(over => !Number.isNaN(over));
+  const piece = cells.subarray(row * columns + from, row * columns + to);
+  return piece.some(over => !Number.isNaN(over));
 }

@@ -13,16 +13,16 @@ import {
 } from '../../metrics/format';
 import { FactList } from '../../ui/lists/factList';
 import { stateWord } from '../../verdicts/sentence';
-import { shareInText } from '../../metrics/share';
+import { shareInText, vagueText } from '../../metrics/share';
+import { isSplitVague } from '../../metrics/split';
 import { IListedRank } from './texts';
 
 /** A rank's activity, as short text. */
 export function doing(rank: IListedRank, trans: TranslationBundle): string {
   const { where } = rank;
-  if (rank.state === 'stuck' && where?.line) {
-    return where.cell
-      ? trans.__('cell %1, line %2', where.cell, where.line)
-      : `${where.file}:${where.line}`;
+  const place = locationText(where, trans);
+  if (place !== null && ['stuck', 'paused'].includes(rank.state)) {
+    return place;
   }
   if (rank.state === 'busy' && !rank.doing && where?.cell) {
     return cellName(where.cell, trans, where.cell_kind);
@@ -30,11 +30,16 @@ export function doing(rank: IListedRank, trans: TranslationBundle): string {
   return rank.doing ?? rank.word ?? stateWord(rank.state, trans);
 }
 
-/** Position of a rank in a stuck world: its own line, or the collective in which it waits. */
+/**
+ * Position of a rank in a stuck world: its own line, or the collective in which it waits.
+ *
+ * A brief one lacks the collective's number where all ranks that wait have the same, which the card says.
+ */
 export function hangPositionText(
   rank: IListedRank,
   verdict: Verdict,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  brief = false
 ): string {
   const position = verdict.standings.find(s => s.ranks.includes(rank.rank));
   const blamed = position?.blamed ?? verdict.ranks.includes(rank.rank);
@@ -43,11 +48,20 @@ export function hangPositionText(
     return place;
   }
   if (position?.operation) {
-    return position.sequence === null
+    return position.sequence === null || (brief && atOneCollective(verdict))
       ? position.operation
-      : `${position.operation} ${formatCount(position.sequence)}`;
+      : trans.__(
+          '%1, no. %2 of this cell',
+          position.operation,
+          formatCount(position.sequence)
+        );
   }
   return place ?? doing(rank, trans);
+}
+
+function atOneCollective(verdict: Verdict): boolean {
+  const waiting = verdict.standings.filter(s => s.operation);
+  return new Set(waiting.map(s => s.sequence)).size === 1;
 }
 
 /** Everything about a rank. */
@@ -56,7 +70,7 @@ export function Facts(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { rank, trans } = props;
-  const unsure = rank.unsure ? ` (${trans.__('unsure')})` : '';
+  const step = rank.step === null ? UNKNOWN : `${rank.step}`;
   const overhead = shareInText(
     rank.comm_overhead,
     rank.comm_overhead_error,
@@ -65,13 +79,19 @@ export function Facts(props: {
   const facts: [string, string][] = [
     [trans.__('State'), rank.word ?? stateWord(rank.state, trans)],
     [trans.__('Doing'), doing(rank, trans)],
-    [trans.__('Device'), `${rank.device}, ${rank.node}`],
-    [trans.__('Step'), rank.step === null ? UNKNOWN : `${rank.step}${unsure}`],
+    [trans.__('Device'), trans.__('%1, %2', rank.device, rank.node)],
+    [
+      trans.__('Step'),
+      rank.unsure && rank.step !== null ? trans.__('%1 (unsure)', step) : step
+    ],
     [trans.__('Steps/s'), formatRate(rank.steps_per_s)],
     [trans.__('Samples/s'), formatRate(rank.samples_per_s)],
     [trans.__('Data loading'), formatTime(rank.data_s)],
     [trans.__('Communication'), overhead],
-    [trans.__('Waiting'), formatTime(rank.wait_s)],
+    [
+      trans.__('Waiting'),
+      isSplitVague(rank) ? vagueText(trans) : formatTime(rank.wait_s)
+    ],
     [trans.__('CPU'), formatShare(rank.cpu_utilization)],
     [trans.__('Memory'), `${formatGiB(rank.memory_bytes)} GiB`],
     [trans.__('Process'), rank.pid === null ? UNKNOWN : `${rank.pid}`]

@@ -38,6 +38,21 @@ it('finds the rank whose own time is long where step times are equal', () => {
   );
 });
 
+it('knows no part of a step of a rank whose communication is too unsteady to tell', () => {
+  const parts = {
+    step_s: 0.1,
+    comm_overhead: 0.5,
+    comm_overhead_error: 0.4,
+    transfer_s: 0.04,
+    wait_s: 0.01
+  };
+  const ranks = [makeRank(0, parts), makeRank(1, { ...parts, slow: true })];
+  const [vague, slow] = rankMetricsOf(makeCluster({ ranks }));
+  const { own, transfer, waiting } = vague;
+  expect([own, transfer, waiting]).toEqual([null, null, null]);
+  expect(slow.own).toBeCloseTo(0.05);
+});
+
 it('compares two ranks with each other: their median is half of the difference', () => {
   const ranks = [0, 1].map(n =>
     makeRank(n, { step_s: 0.1, comm_overhead: n === 1 ? 0 : 0.5 })

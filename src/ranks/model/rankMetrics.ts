@@ -1,7 +1,8 @@
 import { Cluster, IPoint, Rank } from '../../tokens';
 import { ownTimes, usualOf } from '../../metrics/ownTime';
+import { isSplitVague } from '../../metrics/split';
 
-/** Metrics of a rank in the table; seconds, null if unknown. */
+/** Metrics of a rank in the table; seconds, null if unknown, or too unsteady to tell. */
 export interface IRankMetrics {
   rank: Rank;
   own: number | null;
@@ -25,12 +26,14 @@ export function rankMetricsOf(cluster: Cluster): readonly IRankMetrics[] {
   const rankMetrics = cluster.ranks.map((rank, i) => {
     const mine = Number.isNaN(own[i]) ? null : own[i];
     const usual = usualOf(own, i, middle);
+    const vague = isSplitVague(rank);
     return {
       rank,
-      own: mine,
+      // the head calls a rank slow only where it is sure of its own time
+      own: vague && !rank.slow ? null : mine,
       over: mine !== null && usual ? mine / usual - 1 : null,
-      waiting: rank.wait_s,
-      transfer: rank.transfer_s
+      waiting: vague ? null : rank.wait_s,
+      transfer: vague ? null : rank.transfer_s
     };
   });
   cache.set(cluster, rankMetrics);

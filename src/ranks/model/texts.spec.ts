@@ -48,4 +48,13 @@ it('calls a rank what the verdict on it says', () => {
     'in another collective'
   ]);
   expect(words('deaf')[1]).toBe('no answer');
+  // it is busy, and as conspicuous as one that is stuck
+  ranks[1] = makeRank(1, { state: 'busy' });
+  expect(words('computing')[1]).toBe('still computing');
+  const verdicts = [makeVerdict({ code: 'computing' })];
+  const computes = makeCluster({ ranks, metrics: { ...metrics, verdicts } });
+  expect(listed(computes, trans).map(rankGlyph)).toEqual([
+    'in collective',
+    'stuck'
+  ]);
 });

@@ -30,8 +30,15 @@ export function listed(
   const alarm = alarmOf(metrics);
   if (alarm) {
     const word = blamedWord(alarm.code, trans);
+    // a rank that computes is not stuck, but is shown as conspicuously: the others wait for it
+    const computes = ({ rank, state }: Rank): boolean =>
+      alarm.code === 'computing' &&
+      state === 'busy' &&
+      alarm.ranks.includes(rank);
     return ranks.map(rank =>
-      rank.state === 'stuck' ? { ...rank, word } : rank
+      rank.state === 'stuck' || computes(rank)
+        ? { ...rank, state: 'stuck', word }
+        : rank
     );
   }
   if (summary.code !== 'failing') {

@@ -110,9 +110,9 @@ function Counts(props: {
   const counts = new Map<GlyphKind, { count: number; word: string }>();
   for (const { rank } of props.rankMetrics) {
     const kind = rankGlyph(rank);
-    const known = counts.get(kind);
-    if (known) {
-      known.count += 1;
+    const before = counts.get(kind);
+    if (before) {
+      before.count += 1;
     } else {
       const slow = kind === 'slow';
       const word = slow ? trans.__('slow') : rankWord(rank, trans);

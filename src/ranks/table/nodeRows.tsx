@@ -3,9 +3,9 @@ import React, { useState } from 'react';
 import { Rank } from '../../tokens';
 import { formatTime } from '../../metrics/format';
 import { useViewState } from '../../ui/viewState';
-import { moveFocus } from '../../ui/rovingFocus';
 import { ownTimes, shownNow } from '../../metrics/ownTime';
 import { tintOf } from '../charts/heatMap';
+import { moveInGrid } from './gridKeys';
 import { RankGrid } from './rankGrid';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';
@@ -13,8 +13,8 @@ import { rankGlyph, rankWord } from '../model/texts';
 /**
  * One row per node, with one square per rank and the time of the node's slowest rank.
  *
- * One tab stop: up and down between nodes, left and right among squares, Home and End; Enter opens a node, or
- * selects a rank.
+ * One tab stop and the keys of a grid: up and down between nodes, left and right in a node, Home and End; Enter
+ * opens a node, or selects a rank.
  */
 export function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
@@ -30,54 +30,56 @@ export function NodeRows(props: IRowsProps): JSX.Element {
   const most = Math.max(...[...nodes.values()].map(r => r.length));
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
     const cell = event.target as HTMLElement;
-    const cells = [
-      ...event.currentTarget.querySelectorAll<HTMLElement>('[data-cell]')
-    ];
-    if (!cells.includes(cell)) {
-      return;
+    const rows = new Map<string, HTMLElement[]>();
+    for (const each of event.currentTarget.querySelectorAll<HTMLElement>(
+      '[data-in]'
+    )) {
+      const row = each.dataset.in ?? '';
+      rows.set(row, [...(rows.get(row) ?? []), each]);
     }
-    if (event.key === 'Enter' || event.key === ' ') {
+    const isOurs = cell.dataset.in !== undefined;
+    if (isOurs && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
       cell.click();
-    } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
-      const [row, column] = (cell.dataset.cell ?? '').split(' ').map(Number);
-      const to = row + (event.key === 'ArrowDown' ? 1 : -1);
-      const there = cells.filter(c => c.dataset.cell?.startsWith(`${to} `));
-      event.preventDefault();
-      there[Math.min(column, there.length - 1)]?.focus();
     } else {
-      moveFocus(event, cells, 2);
+      moveInGrid(event, [...rows.values()]);
     }
   };
   return (
-    <div
-      className="jp-DtrainRanks-nodes"
-      role="grid"
-      aria-label={trans.__('Ranks of %1 by node', cluster.name)}
-      onKeyDown={move}
-    >
+    <div className="jp-DtrainRanks-nodes">
       <p className="jp-DtrainRanks-caption" aria-hidden="true">
         <span>{trans.__('By node, each square a rank')}</span>
         {middle !== null && <span>{trans.__('slowest')}</span>}
       </p>
-      {[...nodes].map(([name, ranks], row) => (
-        <React.Fragment key={name}>
-          <NodeRow
-            {...props}
-            name={name}
-            ranks={ranks}
-            row={row}
-            most={most}
-            open={open === name}
-            toggle={() => setOpen(open === name ? null : name)}
-            at={at}
-            setStop={setStop}
-            own={own}
-            middle={middle}
-          />
-          {open === name && <RankGrid {...props} ranks={ranks} headless />}
-        </React.Fragment>
-      ))}
+      <div
+        role="grid"
+        aria-label={trans.__('Ranks of %1 by node', cluster.name)}
+        onKeyDown={move}
+      >
+        {[...nodes].map(([name, ranks]) => (
+          <React.Fragment key={name}>
+            <NodeRow
+              {...props}
+              name={name}
+              ranks={ranks}
+              most={most}
+              open={open === name}
+              toggle={() => setOpen(open === name ? null : name)}
+              at={at}
+              setStop={setStop}
+              own={own}
+              middle={middle}
+            />
+            {open === name && (
+              <div role="row">
+                <div role="gridcell">
+                  <RankGrid {...props} ranks={ranks} headless />
+                </div>
+              </div>
+            )}
+          </React.Fragment>
+        ))}
+      </div>
     </div>
   );
 }
@@ -101,7 +103,6 @@ function NodeRow(
   props: IRowsProps & {
     name: string;
     ranks: readonly Rank[];
-    row: number;
     /** Number of ranks of the largest node. */
     most: number;
     /** Whether its ranks are listed below. */
@@ -115,7 +116,7 @@ function NodeRow(
     middle: number | null;
   }
 ): JSX.Element {
-  const { name, ranks, row, open, at, setStop, own, middle, trans } = props;
+  const { name, ranks, open, at, setStop, own, middle, trans } = props;
   const alive = ranks.filter(r => r.state !== 'lost').length;
   const slow = ranks.some(r => rankGlyph(r) === 'slow');
   const bad = ranks.some(r => r.state === 'lost' || r.state === 'stuck');
@@ -137,10 +138,10 @@ function NodeRow(
       }
     >
       <span
-        role="gridcell"
+        role="rowheader"
         className="jp-DtrainRanks-nodeName"
         title={name}
-        data-cell={`${row} 0`}
+        data-in={name}
         aria-expanded={open}
         tabIndex={at === `node ${name}` ? 0 : -1}
         onFocus={() => setStop(`node ${name}`)}
@@ -156,11 +157,11 @@ function NodeRow(
         style={{ '--most': props.most } as React.CSSProperties}
         role="presentation"
       >
-        {ranks.map((rank, column) => (
+        {ranks.map(rank => (
           <Square
             key={rank.rank}
             rank={rank.rank}
-            place={`${row} ${column + 1}`}
+            node={name}
             label={trans.__('rank %1: %2', rank.rank, rankWord(rank, trans))}
             state={rank.state}
             tint={
@@ -175,7 +176,13 @@ function NodeRow(
           />
         ))}
       </span>
-      <span role="gridcell" className="jp-DtrainRanks-nodeCount">
+      <span
+        role="gridcell"
+        className="jp-DtrainRanks-nodeCount"
+        data-in={name}
+        tabIndex={at === `time ${name}` ? 0 : -1}
+        onFocus={() => setStop(`time ${name}`)}
+      >
         {alive === ranks.length && slowest >= 0
           ? formatTime(slowest)
           : trans.__('%1 of %2', alive, ranks.length)}
@@ -187,7 +194,8 @@ function NodeRow(
 /** A rank in the row of its node. */
 function AnySquare(props: {
   rank: number;
-  place: string;
+  /** Name of its node. */
+  node: string;
   label: string;
   state: Rank['state'];
   tint: string | undefined;
@@ -201,7 +209,7 @@ function AnySquare(props: {
     <span
       role="gridcell"
       data-square={rank}
-      data-cell={props.place}
+      data-in={props.node}
       data-state={state}
       data-known={tint !== undefined || undefined}
       aria-label={label}
@@ -223,5 +231,5 @@ const Square = React.memo(
     a.tint === b.tint &&
     a.selected === b.selected &&
     a.stop === b.stop &&
-    a.place === b.place
+    a.node === b.node
 );

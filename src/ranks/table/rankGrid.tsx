@@ -12,12 +12,21 @@ import {
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { moveFocus } from '../../ui/rovingFocus';
-import { splitOf } from '../../metrics/split';
+import { isSplitVague, shownSplit, splitOf } from '../../metrics/split';
+import { vagueText } from '../../metrics/share';
 import { SplitBar } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
 import { doing, Facts, hangPositionText } from '../model/rankFacts';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';
+
+/** Keys of a tree: true opens a row, false closes it, and null does the one that it is not. */
+const OPENS: Readonly<Record<string, boolean | null>> = {
+  ArrowRight: true,
+  ArrowLeft: false,
+  Enter: null,
+  ' ': null
+};
 
 /** One row per rank. */
 export function RankGrid(
@@ -39,14 +48,14 @@ export function RankGrid(
       ...event.currentTarget.querySelectorAll<HTMLElement>('[data-rank]')
     ];
     const row = event.target as HTMLElement;
+    const rank = Number(row.dataset.rank);
     if (moveFocus(event, rows)) {
       event.stopPropagation();
-    } else if (
-      rows.includes(row) &&
-      (event.key === 'Enter' || event.key === ' ')
-    ) {
+    } else if (rows.includes(row) && event.key in OPENS) {
       event.preventDefault();
-      toggle(Number(row.dataset.rank));
+      if ((OPENS[event.key] ?? open !== rank) !== (open === rank)) {
+        toggle(rank);
+      }
     }
   };
   const toggle = (rank: number): void => {
@@ -108,6 +117,7 @@ export function RankGrid(
               data-state={rank.state}
               data-slow={rankGlyph(rank) === 'slow' || undefined}
               tabIndex={index === at ? 0 : -1}
+              aria-level={1}
               aria-expanded={open === rank.rank}
               aria-selected={props.selected === rank.rank}
               onContextMenu={event => props.onMenu(event, [rank.rank])}
@@ -124,7 +134,7 @@ export function RankGrid(
               </td>
             </tr>
             {open === rank.rank && (
-              <tr className="jp-DtrainRanks-facts">
+              <tr className="jp-DtrainRanks-facts" aria-level={2}>
                 <td colSpan={5}>
                   <Facts rank={rank} trans={trans} />
                 </td>
@@ -135,6 +145,14 @@ export function RankGrid(
       </tbody>
     </table>
   );
+}
+
+/** Since when a rank is in a problem; null if it isn't, as those that idle while one does not answer. */
+export function sinceOf(
+  { rank }: Pick<Rank, 'rank'>,
+  { ranks, peers, since_s }: Verdict
+): number | null {
+  return [...ranks, ...peers].includes(rank) ? since_s : null;
 }
 
 /** Short text for the column: 14 s, 3 min, 2 h. */
@@ -154,18 +172,32 @@ function Middle(props: {
 }): JSX.Element {
   const { rank, alarm, trans } = props;
   if (alarm) {
-    const where = hangPositionText(rank, alarm, trans);
-    const since = sinceText(alarm.since_s);
+    const where = hangPositionText(rank, alarm, trans, true);
+    const since = sinceText(sinceOf(rank, alarm));
     return (
       <>
         <td className="jp-DtrainRanks-colSince">{since}</td>
-        <td className="jp-DtrainRanks-doing" title={where}>
+        <td
+          className="jp-DtrainRanks-doing"
+          title={hangPositionText(rank, alarm, trans)}
+        >
           {where}
         </td>
       </>
     );
   }
-  const split = props.split ? splitOf(rank) : null;
+  if (props.split && isSplitVague(rank)) {
+    const told = vagueText(trans);
+    return (
+      <>
+        <td className="jp-DtrainUi-colNumber">{UNKNOWN}</td>
+        <td className="jp-DtrainRanks-doing" title={told}>
+          {told}
+        </td>
+      </>
+    );
+  }
+  const split = props.split ? shownSplit(rank) : null;
   if (split && rank.step_s) {
     return (
       <>

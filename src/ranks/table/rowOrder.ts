@@ -1,11 +1,11 @@
-import React, { useRef } from 'react';
+import React, { useLayoutEffect, useRef } from 'react';
 
 import {
   Contradictions,
   settled,
   SortValue,
   useSteadyOrder
-} from '../../ui/steadyOrder';
+} from '../../ui/lists/steadyOrder';
 import { IRankMetrics } from '../model/rankMetrics';
 import { weightOf } from '../model/texts';
 import { IColumn } from './columns';
@@ -34,9 +34,7 @@ export function useRowOrder(
   sort: ISort,
   host: React.RefObject<HTMLElement>
 ): IRankMetrics[] {
-  const held = useRef<IHeld>({ key: '', values: new Map() });
   const contradictions = useRef(new Contradictions());
-  const now = Date.now();
   const byRank = new Map(rankMetrics.map(f => [f.rank.rank, f]));
   // a rank that the head calls slow comes first at once, whatever its current time
   const weight = (f: IRankMetrics): number =>
@@ -44,35 +42,43 @@ export function useRowOrder(
   // rows without any value are in the order of their numbers at once, not in that of the values before
   const unknown = rankMetrics.every(f => column.value(f) === null);
   const reason = `${sort.key} ${sort.down} ${unknown} ${rankMetrics.map(f => `${f.rank.rank} ${weight(f)}`).join()}`;
-  const order = useSteadyOrder(
-    () => {
-      const { key, values } = held.current;
-      const keeps = key === sort.key && !contradictions.current.lasting(now);
-      const before = keeps ? values : new Map<number, SortValue>();
+  const steady = useSteadyOrder<IHeld>(
+    before => {
+      const keeps =
+        before?.by.key === sort.key &&
+        !contradictions.current.lasting(before.now);
+      const values = keeps ? before.by.values : new Map<number, SortValue>();
       const current = settled(
-        before,
+        values,
         new Map(rankMetrics.map(f => [f.rank.rank, column.value(f)]))
       );
       // noise changes no order after a time without values, either
-      const known = [...current].filter(([, value]) => value !== null);
-      held.current = { key: sort.key, values: new Map([...before, ...known]) };
-      return [...rankMetrics]
-        .sort(
-          (a, b) => weight(a) - weight(b) || compare(current, a, b, sort.down)
-        )
-        .map(f => f.rank.rank);
+      const withValue = [...current].filter(([, value]) => value !== null);
+      return {
+        keys: [...rankMetrics]
+          .sort(
+            (a, b) => weight(a) - weight(b) || compare(current, a, b, sort.down)
+          )
+          .map(f => f.rank.rank),
+        by: { key: sort.key, values: new Map([...values, ...withValue]) }
+      };
     },
     reason,
     host
   );
-  contradictions.current.update(
-    order,
-    (above, below) => {
-      const [a, b] = [byRank.get(above)!, byRank.get(below)!];
-      return weight(a) === weight(b) && contradicts(column, a, b, sort.down);
-    },
-    now
+  const order = [...new Set([...steady, ...byRank.keys()])].filter(rank =>
+    byRank.has(rank)
   );
+  useLayoutEffect(() => {
+    contradictions.current.update(
+      order,
+      (above, below) => {
+        const [a, b] = [byRank.get(above)!, byRank.get(below)!];
+        return weight(a) === weight(b) && contradicts(column, a, b, sort.down);
+      },
+      Date.now()
+    );
+  });
   return order.map(rank => byRank.get(rank)!);
 }
 

@@ -4,7 +4,7 @@ import React, { useRef } from 'react';
 import { Cluster } from '../../tokens';
 import { formatShare, formatTime } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { useSteadyOrder } from '../../ui/steadyOrder';
+import { useSteadyOrder } from '../../ui/lists/steadyOrder';
 import { ownTimes } from '../../metrics/ownTime';
 import { RankMap } from '../charts/rankMap';
 import { IPicks } from '../model/picks';
@@ -28,12 +28,14 @@ export function MapAndSlowest(props: IRowsProps): JSX.Element {
     .slice(0, SLOWEST)
     .map(r => r.rank);
   const order = useSteadyOrder(
-    () =>
-      ranks
+    () => ({
+      keys: ranks
         .map(r => r.rank)
         .filter(rank => !Number.isNaN(own[rank]))
         .sort((a, b) => own[b] - own[a])
         .slice(0, SLOWEST),
+      by: null
+    }),
     `${cluster.id} ${cluster.world.generation}`,
     host
   );
@@ -55,7 +57,8 @@ export function MapAndSlowest(props: IRowsProps): JSX.Element {
         selected={props.selected}
         onSelect={props.onSelect}
         onMenu={props.onMenu}
-        summary={trans.__(
+        summary={trans._n(
+          '%1 rank, problems on %2',
           '%1 ranks, problems on %2 of them',
           ranks.length,
           bad.length

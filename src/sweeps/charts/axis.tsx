@@ -95,7 +95,7 @@ function AxisLabels(props: IPlacedAxis): JSX.Element {
           y={heightOf(props, tick.at) + 4}
           textAnchor={side > 0 ? 'start' : 'end'}
         >
-          {tick.text}
+          {tick.label}
         </text>
       ))}
     </g>

@@ -25,6 +25,10 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
       return trans.__(
         'All trials have the same value, so no parameter stands out.'
       );
+    case 'best_alike':
+      return trans.__(
+        'The best trials have the same parameters as the others, so no parameter stands out.'
+      );
     default:
       return missing?.text ?? trans.__('Reading…');
   }

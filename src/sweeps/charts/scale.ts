@@ -1,11 +1,6 @@
 import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../metrics/format';
-
-/** A tick of an axis: its position, 0 to 1, and its label. */
-export interface ITick {
-  at: number;
-  text: string;
-}
+import { ITick, roundSteps } from '../../ui/charts/ticks';
 
 /** An axis: position of a value, 0 to 1; NaN if it has none. */
 export interface IScale {
@@ -14,45 +9,18 @@ export interface IScale {
   text(at: number): string;
   /** Distance between values of a list, 0 to 1; absent for numbers. */
   step?: number;
+  /** Their positions, 0 to 1. */
   ticks: readonly ITick[];
 }
 
 const RANGE =
   /^(loguniform|uniform|randint)\(\s*([^,\s]+)\s*,\s*([^)\s]+)\s*\)$/;
 
-/** Return at most `most` round numbers between two numbers. */
-export function roundSteps(low: number, high: number, most: number): number[] {
-  const rough = (high - low) / Math.max(1, most);
-  if (!(rough > 0)) {
-    return [low];
-  }
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5].find(s => s * power >= rough) ?? 10);
-  const found: number[] = [];
-  for (let n = Math.ceil(low / step); n * step <= high * (1 + 1e-9); n++) {
-    found.push(Number((n * step).toPrecision(10)));
-  }
-  return found;
-}
-
-const TIMES = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
-const DAY = 86_400;
-
-/** Return at most `most` round times from 0 on, s. */
-export function timeSteps(until: number, most: number): number[] {
-  const rough = until / Math.max(1, most);
-  const step =
-    [...TIMES, 4 * 3600, DAY / 2].find(s => s >= rough) ??
-    DAY * Math.ceil(rough / DAY);
-  const count = Math.floor(until / step) + 1;
-  return Array.from({ length: count }, (_, n) => n * step);
-}
-
-/** The same, but two or more: a single one tells no scale. */
+/** Round numbers between two numbers, two or more: a single one tells no scale. */
 function atLeastTwo(low: number, high: number, most: number): number[] {
-  const found = roundSteps(low, high, most);
-  return found.length > 1 || most > 9 || !(high > low)
-    ? found
+  const steps = roundSteps(low, high, most);
+  return steps.length > 1 || most > 9 || !(high > low)
+    ? steps
     : atLeastTwo(low, high, most + 1);
 }
 
@@ -66,7 +34,7 @@ export function linear(low: number, high: number, most = 4): IScale {
     text: at => formatValue(low + at * span),
     ticks: atLeastTwo(low, high, most).map(value => ({
       at: of(value),
-      text: formatValue(value)
+      label: formatValue(value)
     }))
   };
 }
@@ -82,9 +50,9 @@ export function logarithmic(low: number, high: number): IScale {
   const every = Math.max(1, Math.ceil((to - from) / 5));
   const ticks: ITick[] = [];
   for (let n = Math.ceil(from - 1e-9); n <= to + 1e-9; n += every) {
-    ticks.push({ at: of(10 ** n), text: formatValue(10 ** n) });
+    ticks.push({ at: of(10 ** n), label: formatValue(10 ** n) });
   }
-  const ends = [low, high].map(v => ({ at: of(v), text: formatValue(v) }));
+  const ends = [low, high].map(v => ({ at: of(v), label: formatValue(v) }));
   return {
     of,
     text: at => formatValue(10 ** (from + at * span)),
@@ -109,7 +77,7 @@ export function listed(values: readonly unknown[]): IScale {
     ticks: values
       .map(value => ({
         at: at.get(JSON.stringify(value)) ?? 0,
-        text: formatValue(value)
+        label: formatValue(value)
       }))
       .filter((_, index) => index % every === 0)
   };
@@ -166,9 +134,11 @@ export function bestSoFar(sweep: Sweep): { trial: Trial; best: number }[] {
 /** Rank of a trial among all, from 1 for the best to 0; null if it has no value. */
 export function goodness(sweep: Sweep): Map<number, number> {
   const sign = sweep.direction === 'minimize' ? 1 : -1;
-  const known = sweep.trials
+  const ordered = sweep.trials
     .filter(trial => trial.value !== null)
     .sort((a, b) => sign * ((a.value ?? 0) - (b.value ?? 0)));
-  const last = Math.max(1, known.length - 1);
-  return new Map(known.map((trial, index) => [trial.number, 1 - index / last]));
+  const last = Math.max(1, ordered.length - 1);
+  return new Map(
+    ordered.map((trial, index) => [trial.number, 1 - index / last])
+  );
 }

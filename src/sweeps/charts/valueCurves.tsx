@@ -4,14 +4,8 @@ import React, { useRef } from 'react';
 import { sweepEnded } from '../../job/list/sweeps';
 import { Sweep, Trial } from '../../tokens';
 import { formatSpan, formatValue } from '../../metrics/format';
-import {
-  bestSoFar,
-  IScale,
-  linear,
-  timeSteps,
-  scaleOfValues,
-  valuesOf
-} from './scale';
+import { timeSteps } from '../../ui/charts/ticks';
+import { bestSoFar, IScale, linear, scaleOfValues, valuesOf } from './scale';
 import { useWidth } from './width';
 import { noObjective, trialState } from '../model/texts';
 
@@ -67,7 +61,7 @@ export function ValueCurves(props: {
           width={width}
           height={HEIGHT}
           role="img"
-          aria-label={`${title}: ${summaryOf(sweep, plot, trans)}`}
+          aria-label={trans.__('%1: %2', title, summaryOf(sweep, plot, trans))}
         >
           {ended.length > 0 && <Ticks plot={plot} width={width} />}
           {dots(ended.filter(trial => !isBest(trial)))}
@@ -173,7 +167,7 @@ function Ticks(props: { plot: IPlot; width: number }): JSX.Element {
   return (
     <>
       {value.ticks.map(tick => (
-        <g key={tick.text} className="jp-DtrainSweep-tick">
+        <g key={tick.label} className="jp-DtrainSweep-tick">
           <line
             x1={LEFT}
             x2={width - RIGHT}
@@ -181,7 +175,7 @@ function Ticks(props: { plot: IPlot; width: number }): JSX.Element {
             y2={heightOf(tick.at)}
           />
           <text x={LEFT - 6} y={heightOf(tick.at) + 4} textAnchor="end">
-            {tick.text}
+            {tick.label}
           </text>
         </g>
       ))}

@@ -6,6 +6,7 @@ import { AskPlan, IChecked, wantedWith } from '../../job/form/checkForm';
 import { followedIn } from '../../job/form/initialForm';
 import { INotebook } from '../../job/form/notebook';
 import { IFindingsTexts } from '../../job/form/findingsTexts';
+import { IParameter } from '../../job/model/assignments';
 import { alsoOf } from '../../job/model/refusal';
 import { RequestError } from '../../request/rest';
 import { Finding, ISweeps, SweepPlan } from '../../tokens';
@@ -60,29 +61,32 @@ export interface ISweepProblems {
 /**
  * What keeps a sweep from beginning, by its form and by the server's check.
  *
- * @param parameters - number of parameters that the tagged cell assigns
+ * @param parameters - those that the tagged cell assigns
  * @param faults - errors of the fields that a job has, too
  */
 export function problemsOfSweep(
   sweep: ISweepForm,
-  parameters: number,
+  parameters: readonly IParameter[],
   faults: readonly IFault[],
   checked: IChecked<SweepPlan>,
   trans: TranslationBundle
 ): ISweepProblems {
   const { plan, error, busy } = checked;
   const own = sweepFaults(sweep, parameters);
-  const found = withoutOwn(error ? alsoOf(error) : (plan?.findings ?? []), own);
+  const findings = withoutOwn(
+    error ? alsoOf(error) : (plan?.findings ?? []),
+    own
+  );
   const problems = [
     ...own.map(fault => faultText(fault, trans)),
     ...faults.map(fault => faultSentence(fault, trans)),
     ...(error ? [error.message] : []),
-    ...found.filter(f => f.severity === 'problem').map(f => f.message)
+    ...findings.filter(f => f.severity === 'problem').map(f => f.message)
   ];
   return {
     own,
     lacking: own.filter(fault => isUnfilled(fault, sweep)),
-    found,
+    found: findings,
     why: whyNot(problems, trans) || (busy ? trans.__('Checking…') : '')
   };
 }

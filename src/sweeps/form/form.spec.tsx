@@ -7,8 +7,7 @@ import { expect, it, vi } from 'vitest';
 
 import { draftsIn, typedIn } from '../../job/form/drafts';
 import { INotebook } from '../../job/form/notebook';
-import { JobRequests } from '../../job/model/requests';
-import { ISite, ISweeps, Profile } from '../../tokens';
+import { IJobs, ISite, ISweeps, Profile } from '../../tokens';
 import { SweepForm } from './form';
 
 const profile = (name: string, ranks_per_node: number): Profile =>
@@ -42,7 +41,7 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
             profiles: [profile('local', 4), profile('large', 8)]
           } as unknown as ISite
         }
-        jobs={{ all: async () => [] } as unknown as JobRequests}
+        jobs={{ all: async () => [] } as unknown as IJobs}
         sweeps={
           { plan: () => new Promise(() => undefined) } as unknown as ISweeps
         }

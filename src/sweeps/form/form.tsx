@@ -9,11 +9,10 @@ import { IDrafts, ITyped } from '../../job/form/drafts';
 import { faultsOf } from '../../job/fields/fieldErrors';
 import { useForm } from '../../job/form/initialForm';
 import { FormFrame, Reading } from '../../job/form/formFrame';
-import { JobRequests } from '../../job/model/requests';
 import { INotebook } from '../../job/form/notebook';
 import { FINDING_LINKS } from '../../job/form/findings';
 import { IForm } from '../../job/model/formRequest';
-import { ISite, ISweeps } from '../../tokens';
+import { IJobs, ISite, ISweeps } from '../../tokens';
 import { useBeginning } from './beginSweep';
 import { problemsOfSweep, useSweepPlan } from './checkSweep';
 import { SweepBar } from './sweepBar';
@@ -32,7 +31,7 @@ export interface ISweepFormProps {
   drafts: IDrafts;
   typed: ITyped;
   site: ISite;
-  jobs: JobRequests;
+  jobs: IJobs;
   sweeps: ISweeps;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -95,13 +94,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
-  const problems = problemsOfSweep(
-    sweep,
-    parameters.length,
-    faults,
-    checked,
-    trans
-  );
+  const problems = problemsOfSweep(sweep, parameters, faults, checked, trans);
   const { own, why } = problems;
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();

@@ -35,7 +35,12 @@ export function Search(
         name="trials"
         help={
           all !== null && all > 1
-            ? trans.__('There are %1 combinations.', all.toLocaleString())
+            ? trans._n(
+                'There is %2 combination.',
+                'There are %2 combinations.',
+                all,
+                all.toLocaleString()
+              )
             : undefined
         }
         placeholder={

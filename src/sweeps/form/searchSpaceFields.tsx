@@ -47,7 +47,7 @@ export function Vary(
   const elsewhere = props.refused.find(
     r => r.field === 'space' && parameters.every(p => p.name !== r.parameter)
   );
-  const said = nothing ? faultText(nothing, trans) : elsewhere?.text;
+  const message = nothing ? faultText(nothing, trans) : elsewhere?.text;
   return (
     <>
       <h2>{trans.__('Vary')}</h2>
@@ -62,9 +62,9 @@ export function Vary(
           {trans.__('Parameters of the tagged cell, and how trials vary them.')}
         </p>
       )}
-      {said && (
+      {message && (
         <p className="jp-DtrainSweep-nothing" role="alert">
-          {said}
+          {message}
         </p>
       )}
       {parameters.map(parameter => (

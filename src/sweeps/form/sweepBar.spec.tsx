@@ -28,3 +28,23 @@ it('says how many run at once only where every field counts', () => {
     expect(wrong).toContain('As many at once as there are free GPUs or cores');
   }
 });
+
+it('repeats no invalid number', () => {
+  const said = (typed: { trials?: string; parallel?: string }): string =>
+    renderToStaticMarkup(
+      <SweepBar
+        sweep={{ ...emptySweep(['loss']), ...typed }}
+        plan={
+          { parallel: 2, size: { nodes: 1, ranks_per_node: 1 } } as SweepPlan
+        }
+        partial
+        why=""
+        sending={false}
+        trans={nullTranslator.load('dtrain_lab')}
+        send={() => undefined}
+      />
+    );
+  expect(said({ trials: '20000' })).toContain('No valid number of trials');
+  expect(said({ trials: '20000' })).not.toContain('20000');
+  expect(said({ parallel: '-1' })).not.toMatch(/-1|at once/);
+});

@@ -5,7 +5,7 @@ import { FormBar } from '../../job/form/formBar';
 import { SweepPlan } from '../../tokens';
 import { ranksText } from '../../verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
-import { ISweepForm, trialsOf } from '../model/formRequest';
+import { isCount, ISweepForm, trialsOf } from '../model/formRequest';
 
 /** Number and size of the trials, and the button, which says why it is disabled. */
 export function SweepBar(props: {
@@ -22,9 +22,15 @@ export function SweepBar(props: {
 }): JSX.Element {
   const { sweep, plan, partial, trans } = props;
   const trials = trialsOf(sweep);
-  const all = trans._n('%1 trial', '%1 trials', trials);
-  const size = plan?.size;
-  const parallel = Number(sweep.parallel) || (partial ? null : plan?.parallel);
+  // an invalid number is not repeated here: its field says what is wrong
+  const counts = isCount(sweep.trials);
+  const all = counts
+    ? trans._n('%1 trial', '%1 trials', trials)
+    : trans.__('No valid number of trials');
+  const size = counts ? plan?.size : null;
+  const asked = isCount(sweep.parallel);
+  const parallel =
+    (asked && Number(sweep.parallel)) || (partial ? null : plan?.parallel);
   return (
     <FormBar
       {...props}
@@ -41,7 +47,9 @@ export function SweepBar(props: {
         <p className="jp-DtrainUi-under">
           {parallel
             ? trans.__('%1 at once', Math.min(parallel, trials))
-            : trans.__('As many at once as there are free GPUs or cores')}
+            : !asked
+              ? ''
+              : trans.__('As many at once as there are free GPUs or cores')}
         </p>
       }
       icon={sweepIcon}

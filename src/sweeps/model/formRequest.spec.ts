@@ -21,7 +21,7 @@ import {
   valuesIn,
   varyFault
 } from './searchSpace';
-import { noObjective, resumedText } from './texts';
+import { faultText, noObjective, resumedText, trialState } from './texts';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
 const of = (kind: IVary['kind'], more: Partial<IVary> = {}): IVary => ({
@@ -92,7 +92,18 @@ it('knows how a parameter can be wrong', () => {
     varyFault(of(kind, more));
   expect(fault('list', { values: ' , ' })).toBe('no values');
   expect(fault('list', { values: '1, x' })).toBe('mixed types');
-  expect(oddIn('1, abc, 2')).toBe('abc');
+  expect(oddIn('1, abc, 2')).toEqual({ value: 'abc' });
+  // the notebook has a string: the number is the odd one
+  const odd = { value: '3', strings: true };
+  expect(oddIn("'sgd', 3", "'adam'")).toEqual(odd);
+  const vary = { opt: { kind: 'list', values: "'sgd', 3" } };
+  const form = { ...SWEEP, vary } as unknown as ISweepForm;
+  const [mixed] = sweepFaults(form, [
+    { name: 'opt', value: "'adam'" }
+  ] as never);
+  expect(faultText(mixed, nullTranslator.load('dtrain_lab'))).toBe(
+    'Not all values of opt are strings: 3 is not.'
+  );
   expect(oddIn('abc, True')).toBeNull();
   expect(fault('list', { values: '1, 1' })).toBe('twice');
   expect(fault('list', { values: '1.0, 1' })).toBe('twice');
@@ -211,4 +222,13 @@ it('tells whether a trial went on or started over', () => {
     'Started over once: it had saved nothing by dt.checkpoint.'
   );
   expect(said(2, null)).toContain('The last time it started over');
+  const trans = nullTranslator.load('dtrain_lab');
+  const trial = (resumed_step: number | null): Trial =>
+    ({ state: 'resumed', resumes: 1, resumed_step }) as Trial;
+  expect(trialState(trial(1200), trans)).toBe('Resumed at step 1,200');
+  expect(trialState(trial(null), trans)).toBe('Started over');
+  const never = { ...trial(null), checkpoint_step: 9, begins_again: true };
+  expect(resumedText(never, trans)).toBe(
+    'Started over once: its notebook loads no checkpoint (dt.latest_checkpoint).'
+  );
 });

@@ -1,4 +1,4 @@
-import { linesOf } from '../../job/model/assignments';
+import { IParameter, linesOf } from '../../job/model/assignments';
 import { IForm, wantedOf } from '../../job/model/formRequest';
 import { Sweep, WantedSweep } from '../../tokens';
 import {
@@ -30,8 +30,10 @@ export type SweepField =
 export interface ISweepFault {
   field: SweepField;
   parameter?: string;
-  /** The value that is not a number, where others are. */
+  /** The value of another type than the others. */
   value?: string | null;
+  /** Whether the others are strings, as the notebook's value; else they are numbers. */
+  strings?: boolean;
   code:
     | NonNullable<ReturnType<typeof varyFault>>
     | 'no parameters'
@@ -93,46 +95,51 @@ export function isUnfilled(fault: ISweepFault, form: ISweepForm): boolean {
 /**
  * Errors of a sweep's form that can be detected without the server.
  *
- * @param parameters - number of parameters that the tagged cell assigns
+ * @param parameters - those that the tagged cell assigns; null if they are unknown
  */
 export function sweepFaults(
   form: ISweepForm,
-  parameters = Infinity
+  parameters: readonly IParameter[] | null = null
 ): ISweepFault[] {
-  const found: ISweepFault[] = [];
+  const faults: ISweepFault[] = [];
   const varies = Object.entries(form.vary).filter(
     ([, one]) => one.kind !== 'fixed'
   );
   for (const [parameter, one] of varies) {
     const code = varyFault(one);
     if (code) {
-      const value = code === 'mixed types' ? oddIn(one.values) : null;
-      found.push({ field: 'vary', parameter, code, ...(value && { value }) });
+      const own = parameters?.find(p => p.name === parameter)?.value ?? '';
+      const odd = code === 'mixed types' ? oddIn(one.values, own) : null;
+      faults.push({ field: 'vary', parameter, code, ...odd });
     }
   }
   if (!varies.length) {
-    found.push({
+    faults.push({
       field: 'vary',
-      code: parameters ? 'nothing varies' : 'no parameters'
+      code: parameters?.length === 0 ? 'no parameters' : 'nothing varies'
     });
   }
   if (!isName(form.objective)) {
-    found.push({ field: 'objective', code: 'no objective' });
+    faults.push({ field: 'objective', code: 'no objective' });
   }
   const endless = varies.some(
     ([, one]) => one.kind === 'uniform' || one.kind === 'loguniform'
   );
   if (form.sampler === 'grid' && endless) {
-    found.push({ field: 'sampler', code: 'no grid' });
+    faults.push({ field: 'sampler', code: 'no grid' });
   }
   for (const field of ['trials', 'parallel'] as const) {
-    const text = form[field].trim();
-    const wrong = !/^\d+$/.test(text) || +text < 1 || +text > MOST;
-    if (text && wrong) {
-      found.push({ field, code: 'no count' });
+    if (!isCount(form[field])) {
+      faults.push({ field, code: 'no count' });
     }
   }
-  return found;
+  return faults;
+}
+
+/** Whether a number of trials is valid; an empty field is, too. */
+export function isCount(written: string): boolean {
+  const text = written.trim();
+  return !text || (/^\d+$/.test(text) && +text >= 1 && +text <= MOST);
 }
 
 /** Number of trials. */

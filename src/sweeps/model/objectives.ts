@@ -10,17 +10,17 @@ export const OWN: readonly string[] = ['step', 'average'];
  * @param sources - texts of its code cells
  */
 export function objectivesIn(sources: readonly string[]): string[] {
-  const found = new Set<string>();
+  const names = new Set<string>();
   for (const source of sources) {
     for (const { index } of source.matchAll(CALL)) {
       for (const [, name] of argumentsAt(source, index).matchAll(KEYWORD)) {
         if (!OWN.includes(name)) {
-          found.add(name);
+          names.add(name);
         }
       }
     }
   }
-  return [...found];
+  return [...names];
 }
 
 /** "(…)" of a call, without the contents of inner brackets. */

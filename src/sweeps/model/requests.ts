@@ -15,40 +15,38 @@ export class SweepRequests implements ISweeps {
   constructor(private _settings: ServerConnection.ISettings) {}
 
   all(): Promise<Sweep[]> {
-    return request(this._settings, 'GET', 'sweeps');
+    return request(this._settings, 'GET', '/sweeps');
   }
 
   unreadable(): Promise<UnreadableSweep[]> {
-    return request(this._settings, 'GET', 'sweeps/unreadable');
+    return request(this._settings, 'GET', '/sweeps/unreadable');
   }
 
   get(id: string): Promise<Sweep> {
-    return request(this._settings, 'GET', `sweeps/${id}`);
+    return request(this._settings, 'GET', '/sweeps/{identity}', { id });
   }
 
-  plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan> {
-    const path = ask ? 'sweeps/plan?ask=1' : 'sweeps/plan';
-    return request(this._settings, 'POST', path, wanted);
+  plan(body: WantedSweep, ask: boolean): Promise<SweepPlan> {
+    const query = ask ? { ask: '1' } : {};
+    return request(this._settings, 'POST', '/sweeps/plan', { query, body });
   }
 
-  begin(wanted: WantedSweep): Promise<Sweep> {
-    return request(this._settings, 'POST', 'sweeps', wanted);
+  begin(body: WantedSweep): Promise<Sweep> {
+    return request(this._settings, 'POST', '/sweeps', { body });
   }
 
   stop(id: string): Promise<Sweep> {
-    return request(this._settings, 'POST', `sweeps/${id}/stop`);
+    return request(this._settings, 'POST', '/sweeps/{identity}/stop', { id });
   }
 
   resume(id: string): Promise<Sweep> {
-    return request(this._settings, 'POST', `sweeps/${id}/resume`);
+    const path = '/sweeps/{identity}/resume';
+    return request(this._settings, 'POST', path, { id });
   }
 
   async remove(id: string): Promise<Sweep> {
-    const sweep = await request<Sweep>(
-      this._settings,
-      'DELETE',
-      `sweeps/${id}`
-    );
+    const path = '/sweeps/{identity}';
+    const sweep = await request(this._settings, 'DELETE', path, { id });
     this._removed.emit(id);
     return sweep;
   }

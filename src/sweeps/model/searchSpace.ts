@@ -144,14 +144,30 @@ export function varyFault(vary: IVary): VaryFault | null {
       : 'no room';
 }
 
-/** The first value of a list that is not a number, where others are; null if there is none. */
-export function oddIn(list: string): string | null {
+/** A value of another type than the others in its list. */
+export interface IOdd {
+  value: string;
+  /** Whether the others are strings; else they are numbers. */
+  strings?: true;
+}
+
+/**
+ * The first value of a list of another type than the notebook's own: not a string where that is one, else not
+ * a number where others are; null if there is none.
+ *
+ * @param own - what the notebook assigns; empty if that is unknown
+ */
+export function oddIn(list: string, own = ''): IOdd | null {
   const values = valuesIn(list);
+  const isText = (text: string): boolean => typeof valueOf(text) === 'string';
+  if (own && isText(own)) {
+    const value = values.find(text => !isText(text));
+    return value === undefined ? null : { value, strings: true };
+  }
   const isNumber = (text: string): boolean =>
     kindOf(valueOf(text)) === 'number';
-  return values.some(isNumber)
-    ? (values.find(text => typeof valueOf(text) === 'string') ?? null)
-    : null;
+  const value = values.some(isNumber) ? values.find(isText) : undefined;
+  return value === undefined ? null : { value };
 }
 
 /** Key by which the server distinguishes values; a number that keeps its decimal point is an object here. */
@@ -166,11 +182,12 @@ export function spaceOf(
 ): Record<string, unknown> {
   const space: Record<string, unknown> = {};
   for (const { name } of parameters) {
-    const one = vary[name];
-    if (one?.kind === 'list') {
-      space[name] = valuesIn(one.values).map(valueOf);
-    } else if (one && one.kind !== 'fixed') {
-      space[name] = `${one.kind}(${one.low.trim()}, ${one.high.trim()})`;
+    const choice = vary[name];
+    if (choice?.kind === 'list') {
+      space[name] = valuesIn(choice.values).map(valueOf);
+    } else if (choice && choice.kind !== 'fixed') {
+      space[name] =
+        `${choice.kind}(${choice.low.trim()}, ${choice.high.trim()})`;
     }
   }
   return space;
@@ -181,13 +198,13 @@ export function combinations(
   vary: Readonly<Record<string, IVary>>
 ): number | null {
   let count: number | null = 1;
-  for (const one of Object.values(vary)) {
-    if (one.kind === 'uniform' || one.kind === 'loguniform') {
+  for (const choice of Object.values(vary)) {
+    if (choice.kind === 'uniform' || choice.kind === 'loguniform') {
       count = null;
-    } else if (count !== null && one.kind === 'list') {
-      count *= valuesIn(one.values).length;
-    } else if (count !== null && one.kind === 'randint') {
-      count *= Math.max(0, Number(one.high) - Number(one.low) + 1);
+    } else if (count !== null && choice.kind === 'list') {
+      count *= valuesIn(choice.values).length;
+    } else if (count !== null && choice.kind === 'randint') {
+      count *= Math.max(0, Number(choice.high) - Number(choice.low) + 1);
     }
   }
   return count;

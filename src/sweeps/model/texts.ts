@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Sweep, Trial } from '../../tokens';
-import { formatValue } from '../../metrics/format';
+import { formatCount, formatValue } from '../../metrics/format';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { ISweepFault, SweepField } from './formRequest';
 
@@ -20,12 +20,15 @@ export function trialGlyph(trial: Trial): GlyphKind {
   return GLYPHS[trial.state];
 }
 
-/** A trial's state in a word or two. */
+/** A trial's state in a few words: one that was continued has resumed at a step, or started over. */
 export function trialState(trial: Trial, trans: TranslationBundle): string {
   const words: Record<Trial['state'], string> = {
     waiting: trans.__('Waiting'),
     running: trans.__('Running'),
-    resumed: trans.__('Resumed'),
+    resumed:
+      trial.resumed_step === null
+        ? trans.__('Started over')
+        : trans.__('Resumed at step %1', formatCount(trial.resumed_step)),
     succeeded: trans.__('Done'),
     pruned: trans.__('Stopped early'),
     failed: trans.__('Failed'),
@@ -34,20 +37,27 @@ export function trialState(trial: Trial, trans: TranslationBundle): string {
   return words[trial.state];
 }
 
-/** How often a trial was resumed, and from which step last. */
+/** How often a trial was continued, and from which step last. */
 export function resumedText(trial: Trial, trans: TranslationBundle): string {
   const { resumes, resumed_step: step } = trial;
+  if (step === null && trial.begins_again) {
+    return trans._n(
+      'Started over once: its notebook loads no checkpoint (dt.latest_checkpoint).',
+      'Started over %1 times: its notebook loads no checkpoint (dt.latest_checkpoint).',
+      resumes
+    );
+  }
   return step === null
     ? trans._n(
         'Started over once: it had saved nothing by dt.checkpoint.',
-        'Resumed %1 times. The last time it started over: it had saved nothing by dt.checkpoint.',
+        'Continued %1 times. The last time it started over: it had saved nothing by dt.checkpoint.',
         resumes
       )
     : trans._n(
         'Resumed once, from its checkpoint of step %2.',
         'Resumed %1 times, last from its checkpoint of step %2.',
         resumes,
-        step.toLocaleString()
+        formatCount(step)
       );
 }
 
@@ -110,11 +120,17 @@ export function faultText(
   const words: Record<ISweepFault['code'], string> = {
     'no values': trans.__('%1 has no values. Write them with commas.', name),
     'mixed types': fault.value
-      ? trans.__(
-          'Not all values of %1 are numbers: %2 is not.',
-          name,
-          fault.value
-        )
+      ? fault.strings
+        ? trans.__(
+            'Not all values of %1 are strings: %2 is not.',
+            name,
+            fault.value
+          )
+        : trans.__(
+            'Not all values of %1 are numbers: %2 is not.',
+            name,
+            fault.value
+          )
       : trans.__('The values of %1 are of mixed types.', name),
     twice: trans.__('%1 lists a value twice.', name),
     'no number': trans.__('%1 needs two numbers: from and to.', name),

@@ -2,22 +2,20 @@ import React, { useEffect, useRef } from 'react';
 
 import { themeColour } from '../icons/theme';
 
-/** Maximum number of values. */
-export const SPARK = 120;
-
 /**
  * A line through recent values on a canvas; gaps for unknown values.
  *
- * `label` is for screen readers.
+ * `label` is for screen readers. `past`: the values are not of now; the line is grey.
  */
 export function Sparkline(props: {
   values: readonly (number | null)[];
   label: string;
+  past?: boolean;
 }): JSX.Element | null {
   const ref = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     if (ref.current) {
-      draw(ref.current, props.values);
+      draw(ref.current, props.values, props.past ?? false);
     }
   });
   // nothing to draw: the number takes the whole line
@@ -32,6 +30,8 @@ export function Sparkline(props: {
       height={40}
       role="img"
       aria-label={props.label}
+      title={props.label}
+      data-past={props.past || undefined}
     />
   );
 }
@@ -45,13 +45,13 @@ export function layout(
   width: number,
   height: number
 ): [number, number][] {
-  const known = values.filter((v): v is number => v !== null);
+  const numbers = values.filter((v): v is number => v !== null);
   // unknown values at either end take no space: otherwise a short run would be a speck
   const first = values.findIndex(v => v !== null);
   const end = values.reduce((n: number, v, i) => (v === null ? n : i + 1), 0);
   const drawn = values.slice(Math.max(0, first), end);
-  const most = Math.max(...known);
-  const least = Math.min(...known);
+  const most = Math.max(...numbers);
+  const least = Math.min(...numbers);
   const span = Math.max(most - least, most * LEAST_SPAN) || 1;
   const base = (most + least - span) / 2;
   const last = Math.max(1, drawn.length - 1);
@@ -63,7 +63,8 @@ export function layout(
 
 function draw(
   canvas: HTMLCanvasElement,
-  values: readonly (number | null)[]
+  values: readonly (number | null)[],
+  past: boolean
 ): void {
   const context = canvas.getContext('2d');
   if (!context) {
@@ -71,7 +72,9 @@ function draw(
   }
   const { width, height } = canvas;
   context.clearRect(0, 0, width, height);
-  context.strokeStyle = themeColour('--jp-brand-color1');
+  context.strokeStyle = themeColour(
+    past ? '--jp-ui-font-color2' : '--jp-brand-color1'
+  );
   context.lineWidth = 2;
   context.beginPath();
   let down = false;

@@ -34,9 +34,9 @@ export function hatch(
   const colour = themeColour(name);
   const ground = themeColour('--jp-layout-color1');
   const key = `${colour} ${ground} ${devicePixelRatio}`;
-  const known = stripes.get(key);
-  if (known) {
-    return known;
+  const cached = stripes.get(key);
+  if (cached) {
+    return cached;
   }
   const size = Math.round(6 * devicePixelRatio);
   const tile = document.createElement('canvas');
@@ -56,7 +56,7 @@ export function hatch(
     pen.lineTo(shift + size + 1, -1);
     pen.stroke();
   }
-  const made = context.createPattern(tile, 'repeat') ?? colour;
-  stripes.set(key, made);
-  return made;
+  const pattern = context.createPattern(tile, 'repeat') ?? colour;
+  stripes.set(key, pattern);
+  return pattern;
 }

@@ -1,10 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React from 'react';
+import React, { startTransition, useEffect, useState } from 'react';
 
 import { useViewState } from '../viewState';
 
 /** Rows of a long table drawn initially; the rest on request. */
 const ROWS = 100;
+/** As many of them are drawn at once as are in view; the others as soon as these are seen. */
+const IN_VIEW = 30;
 
 /**
  * The first rows of a long table.
@@ -17,7 +19,14 @@ export function useFirstRows<T>(
   trans: TranslationBundle
 ): [readonly T[], JSX.Element | null] {
   const [most, setMost] = useViewState('most', ROWS);
-  const more = rows.length > most && (
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const next = requestAnimationFrame(() =>
+      startTransition(() => setSeen(true))
+    );
+    return () => cancelAnimationFrame(next);
+  }, []);
+  const more = seen && rows.length > most && (
     <p className="jp-DtrainUi-open">
       <button
         type="button"
@@ -28,5 +37,5 @@ export function useFirstRows<T>(
       </button>
     </p>
   );
-  return [rows.slice(0, most), more || null];
+  return [rows.slice(0, seen ? most : IN_VIEW), more || null];
 }

@@ -294,7 +294,7 @@ def test_values_that_a_cell_logs_and_steps_that_it_tells(pair: dt.Cluster) -> No
     wait_until(lambda: pair.info()["ranks"][1]["step"] == 30, 10, "the steps that it told")
     assert not pair.info()["ranks"][1]["unsure"]
     result = pair.run("dt.log(1, loss='much')", ranks="0", check=False)
-    assert "dt.log: loss is of type str; it must be a number" in result.failures[0].message
+    assert "dt.log: loss is of type str, but must be a number" in result.failures[0].message
 
 
 def test_the_last_values_of_cells_that_follow_at_once_are_in_the_history(pair: dt.Cluster) -> None:

@@ -9,19 +9,9 @@ import psutil
 import pytest
 
 import dtrain_lab as dt
-from tests.integration.faults.test_interrupts_and_deaths import in_background
+from tests.integration.ranks import beside_ranks, in_background
 
 pytestmark = pytest.mark.processes
-
-
-def beside_ranks(cluster: dt.Cluster) -> list[psutil.Process]:
-    """What the fork server has forked besides ranks: the controller, and its heart monitor."""
-    ranks = {rank["pid"] for rank in cluster.info()["ranks"]}
-    server = psutil.Process(min(ranks)).parent()
-    assert server is not None
-    others = [process for process in server.children(recursive=True) if process.pid not in ranks]
-    # a child that has ended and is not reaped yet is no process of a controller
-    return [p for p in others if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
 
 
 def connections(cluster: dt.Cluster, processes: list[psutil.Process]) -> set[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,14 +11,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import CellFailed, Conflict, DtrainError, EnvironmentUnfit, StartFailed, Unreachable
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import launch
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from tests.conftest import ours
 from tests.waiting import wait_until
 
@@ -215,18 +220,42 @@ def test_ranks_run_in_the_environment_of_their_profile(alone: None, tmp_path: Pa
         assert cluster.run("import sys; print(sys.prefix)").stdout[0] == f"{tmp_path}\n"
 
 
+@pytest.fixture
+def failed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new head is launched only once it has failed, as where the client has to wait for a core."""
+    spawn = launch.spawn
+
+    async def late(*args: Any, **how: Any) -> HeadRecord:
+        record = await spawn(*args, **how)
+        worlds = Portal.get().worlds
+        while (info := await worlds.info(record)) is not None and info.state == "pending":
+            await asyncio.sleep(0.01)
+        return record
+
+    monkeypatch.setattr(launch, "spawn", late)
+
+
+@pytest.mark.parametrize("when", ["at once", "once it has failed"])
 def test_a_torch_that_can_not_be_imported_fails_the_start_with_the_reason(
-    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    when: str, request: pytest.FixtureRequest, alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if when != "at once":
+        request.getfixturevalue("failed_first")
     broken = tmp_path / "torch"
     broken.mkdir()
     (broken / "__init__.py").write_text("raise ImportError('libc10.so: cannot open shared object file')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(StartFailed, match=r"libc10\.so: cannot open"):
-        dt.start(ranks=2)
-    for record in head_records.living():
-        os.kill(record.pid, signal.SIGTERM)
-    wait_until(lambda: not ours(), 5, "the failed head to end")
+        dt.start(ranks=2, name="mine")
+    assert dt.clusters() == [], "one that has failed does not run"
+    (failed,) = head_records.living()
+    shutil.rmtree(broken)  # with the bytecode in it
+    monkeypatch.undo()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with dt.start(ranks=1, name="mine") as again:
+        assert again.name == "mine"
+        assert [record.id for record in head_records.living()] == [again.id] != [failed.id]
+    wait_until(lambda: not ours(), 20, "both heads to end")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.rank.torch import names
 from tests.books import write
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]

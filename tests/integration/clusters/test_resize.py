@@ -9,7 +9,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import BadSize, Conflict
 from tests.books import write
-from tests.integration.faults.test_interrupts_and_deaths import in_background, stands_in
+from tests.integration.ranks import in_background, stands_in
 
 pytestmark = pytest.mark.processes
 

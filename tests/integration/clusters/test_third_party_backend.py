@@ -15,7 +15,7 @@ from dtrain_lab.errors import BadProfile, NotFound
 from dtrain_lab.services.policy import backends
 from dtrain_lab.services.profiles import files as profiles
 from tests.books import write
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]
 PACKAGE = Path(__file__).parents[2] / "toy"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,11 +41,12 @@ def test_all_ranks_step_together_over_a_collective_to_the_right_result(
     assert debugger.wait(20, [0, 1]) == (0, 1)
     assert lines(debugger) == [7, 7]
     assert cluster.info()["state"] == "paused"
-    assert cluster.info()["summary"]["text"] == "Paused on 2 ranks."
+    assert cluster.info()["summary"]["text"] == f"Paused on 2 ranks at {module.name}, line 7."
     for line in (8, 9, 10):
         debugger.step()
         debugger.wait(20, [0, 1])
         assert lines(debugger) == [line, line]
+        assert [rank["where"]["line"] for rank in cluster.info()["ranks"]] == [line, line]
     assert debugger.variables(1)["w"] == "4.0"
     assert debugger.evaluate("x.sum().item() + i", 1) == "2.0"
     with pytest.raises(BadRequest, match=r"^NameError: name 'nothing' is not defined$"):
@@ -52,7 +54,7 @@ def test_all_ranks_step_together_over_a_collective_to_the_right_result(
     row = debugger.across("x")
     assert [g.ranks for g in row.groups] == [(0,), (1,)]
     assert row.groups[1].max_abs == 1.0
-    assert debugger.across("w").text == "4 on all"
+    assert debugger.across("w").text == "4 on all ranks"
     assert [frame.function for frame in debugger.stack(0)][:2] == ["step", "train"]
     view = cluster.view()  # paused ranks register with ipyparallel, too
     assert cell.result is None
@@ -90,7 +92,10 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     wait_until(lambda: debugger.state.waits, 10, "rank 1 to be said to wait")
     wait = debugger.state.waits[0]
     assert wait.ranks == (1,)
-    assert wait.text == "Rank 1 waits in all_reduce no. 1 for rank 0.", "counted as verdicts do, in the cell"
+    assert wait.text == "Rank 1 waits in all_reduce for rank 0."
+    operation = debugger.state.ranks[1].operation
+    assert operation is not None
+    assert operation.sequence == 1, "counted as verdicts do, in the cell"
     debugger._ask("dtrain/gather", {"rank": 1})
     debugger.wait(20, [0, 1])
     assert lines(debugger) == [9, 9]
@@ -384,7 +389,8 @@ dist.barrier()"""
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
     said = "Paused on 1 rank: ZeroDivisionError: division by zero."
     assert debugger.state.sentence == f"{said} Rank 0 waits in barrier."
-    assert cluster.info()["summary"]["text"].startswith(said)
+    line = re.escape("line 4: ZeroDivisionError: division by zero. Rank 0 waits in barrier.")
+    assert re.fullmatch(rf"Paused on 1 rank at cell \[.+\], {line}", cluster.info()["summary"]["text"])
     debugger.go()
     assert "ZeroDivisionError" in cell.end().sentence
 
@@ -550,3 +556,29 @@ def test_what_is_not_paused_is_refused_in_words(cluster: dt.Cluster, debugger: D
         debugger.step()
     with pytest.raises(BadRequest, match="is not paused"):
         debugger.stack(0)
+
+
+def test_a_step_in_which_a_rank_was_held_is_no_step_of_the_figures(
+    cluster: dt.Cluster, debugger: Debugger
+) -> None:
+    training = (
+        "import dtrain_lab as dt, torch.distributed as dist\n"
+        "for i in range(6):\n"
+        "    if i == 3 and rank == 0:\n"
+        "        breakpoint()\n"
+        "    dist.barrier()\n"
+        "    dt.step(1)"
+    )
+    cell = Running(cluster, training)
+    assert debugger.wait(20, [0]) == (0,)
+    wait_until(lambda: debugger.state.waits, 20, "rank 1 to wait for rank 0")
+    debugger.go()
+    assert cell.end().ok
+    flags = (
+        "from dtrain_lab.metrics import ring\n"
+        "from dtrain_lab.training.rank_hooks import hooks\n"
+        "records = ring.Reader(hooks.held.__self__.writer._bytes).last(6)\n"
+        "print([bool(record.flags & ring.PAUSED) for record in records][:4])"
+    )
+    told = cluster.run(flags).stdout
+    assert told == dict.fromkeys((0, 1), "[False, False, False, True]\n"), "rank 1 waited for rank 0"

@@ -19,7 +19,7 @@ from dtrain_lab.services.debugger.editor import EditorSession
 from tests.books import LOOP, STEP, write
 from tests.dap import Editor
 from tests.integration.debugger.cells import RIGHT, STEPS, Running
-from tests.integration.debugger.test_job_debugger import in_loop
+from tests.integration.debugger.job_debugging import in_loop
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]

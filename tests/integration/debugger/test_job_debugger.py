@@ -12,8 +12,9 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
-from dtrain_lab.errors import Conflict, Unreachable
+from dtrain_lab.errors import Conflict
 from tests.books import looping
+from tests.integration.debugger.job_debugging import in_loop, look_around
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
@@ -30,37 +31,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
         yield made
         made.cancel()
         made.wait(60)
-
-
-def in_loop(job: Job) -> bool:
-    """Its ranks run the notebook's last cell; at first its head is not there yet."""
-    try:
-        return "[3]" in str(job.stacks())
-    except (Conflict, Unreachable):
-        assert job.state in ("queued", "starting", "running"), job.logs()
-        return False
-
-
-def look_around(job: Job) -> None:
-    """Pause a job in its loop, stop at a breakpoint, step, look; and let it go."""
-    wait_until(partial(in_loop, job), 60, "the loop")
-    with job.debug() as debugger:
-        debugger.pause()
-        debugger.wait(30, [0, 1])
-        debugger.set_breakpoint("[1]", 5, condition="i > 3")
-        debugger.go()
-        debugger.wait(30, [0, 1])
-        assert [r.place.line for r in debugger.state.ranks if r.place is not None] == [5, 5]
-        assert [str(frame) for frame in debugger.stack(1)] == [
-            "cell [1]:5, in step",
-            "cell [3]:4, in <module>",
-        ]
-        assert debugger.across("x").groups[1].max_abs == 1.0
-        debugger.step()
-        debugger.wait(30, [0, 1])
-        assert debugger.evaluate("y.tolist()", 0) == "[2.0, 2.0]"
-        with pytest.raises(Conflict, match="is debugging these ranks"):
-            job.debug()
 
 
 def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path) -> None:
@@ -95,3 +65,14 @@ def test_the_text_debugger_in_a_terminal(job: Job) -> None:
     )
     assert nobody.returncode != 0
     assert 'There is no cluster and no job "nobody".' in nobody.stderr
+
+
+def test_the_end_of_a_job_ends_its_debugger(job: Job) -> None:
+    wait_until(partial(in_loop, job), 60, "the loop")
+    debugger = job.debug()
+    assert debugger.state.code != "ended"
+    job.cancel()
+    wait_until(lambda: debugger.state.code == "ended", 60, "the debugger to see the end")
+    assert debugger.state.sentence == "The job has ended."
+    assert {(rank.phase, rank.place) for rank in debugger.state.ranks} == {("gone", None)}
+    assert debugger.state.notes == (), "what held a rank holds none any more"

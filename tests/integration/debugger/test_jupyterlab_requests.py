@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from tests.integration.cells.test_kernel_magics import Notebook, by_rank
+from tests.integration.debugger.debugged import Debugged
+from tests.integration.kernels import by_rank
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
@@ -39,71 +40,6 @@ while rank == 1 and not os.path.exists(GATE):
     time.sleep(0.01)
 print(step(torch.ones(1)))"""
 ORDINARY = "def double(x):\n    y = x * 2\n    return y\nprint(double(4))"
-
-
-class Debugged(Notebook):
-    """A kernel whose debugger is spoken to as JupyterLab does."""
-
-    seq = 0
-    is_on = False
-
-    def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """A debug request, and its answer."""
-        self.seq += 1
-        content = {"type": "request", "seq": self.seq, "command": command, "arguments": arguments}
-        message = self.client.session.msg("debug_request", content)
-        self.client.control_channel.send(message)
-        while True:
-            got = self.client.control_channel.get_msg(timeout=ANSWER_S)
-            if got["parent_header"].get("msg_id") == message["header"]["msg_id"]:
-                body: dict[str, Any] = got["content"]
-                return body
-
-    def event(self, wanted: str) -> dict[str, Any]:
-        """The next debug event of this kind."""
-        while True:
-            got = self.client.get_iopub_msg(timeout=ANSWER_S)
-            if got["msg_type"] == "debug_event" and got["content"]["event"] == wanted:
-                body: dict[str, Any] = got["content"]["body"]
-                return body
-
-    def begin(self, code: str) -> str:
-        """Run a cell that is debugged meanwhile."""
-        return str(self.client.execute(code))
-
-    def end(self, message: str) -> str:
-        """What it printed."""
-        out = ""
-        while True:
-            got = self.client.get_iopub_msg(timeout=ANSWER_S)
-            if got["parent_header"].get("msg_id") != message:
-                continue
-            if got["msg_type"] == "stream":
-                out += got["content"]["text"]
-            elif got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
-                return out
-
-    def switch_on(self) -> None:
-        """The bug in the toolbar."""
-        assert self.ask("initialize", clientID="jupyterlab", adapterID="python3")["success"]
-        assert self.ask("attach")["success"]
-        self.is_on = True
-
-    def switch_off(self) -> None:
-        """The bug in the toolbar, again; ranks that stand run on."""
-        assert self.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
-        self.is_on = False
-
-    def source(self, code: str) -> str:
-        """The front end tells of a cell."""
-        return str(self.ask("dumpCell", code=code)["body"]["sourcePath"])
-
-    def breakpoints(self, path: str, *lines: int) -> list[dict[str, Any]]:
-        """All breakpoints of a cell."""
-        wanted = [{"line": line} for line in lines]
-        answer = self.ask("setBreakpoints", source={"path": path}, breakpoints=wanted)
-        found: list[dict[str, Any]] = answer["body"]["breakpoints"]
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -382,6 +318,9 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
         wait_until(lambda: _phases(notebook) == ["idle", "paused"], 20, "the rank that failed to stand there")
         frames = notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"]
         assert (frames[0]["name"], frames[0]["line"]) == ("normalize", 6)
+        # no file has its text: it ran before the debugger was on
+        text = notebook.ask("source", source={"path": frames[0]["source"]["path"]})["body"]["content"]
+        assert text.splitlines()[1:] == FAILS.splitlines()[1:]
         # the other rank has ended the cell: it has its own variables, and no frame
         row = notebook.ask("dtrain/across", expression="len(rows)")["body"]
         assert (row["same"], row["groups"][0]["text"]) == (True, "3")

@@ -40,7 +40,7 @@ from dtrain_lab.wire.processes.endpoints import Endpoints
 from tests.books import write
 from tests.faults import note
 from tests.hosts import command_line, need, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.throwing import sitecustomize as throwing
 from tests.waiting import wait_until
 
@@ -54,7 +54,8 @@ OF_ITS_START = ("head.controller",)
 OF_AN_EDITOR = ("debug.again",)
 OF_OTHER_HOSTS = ("node.link", "client.link", "ssh.cut")
 OF_THE_WAY = ("client.reach",)
-OF_A_SERVER = ("server.keep", "server.jobs", "server.feeds", "server.panel")
+OF_A_SERVER = ("server.keep", "server.jobs", "server.feeds", "server.panel", "server.sweeps")
+OF_A_DEBUGGED_JOB = ("debug.job",)
 OF_A_JOB = ("node.look", "node.samples", "node.output", "node.debugger")
 OF_AN_ADMISSION = ("admission.end",)
 OF_A_JOBS_START = ("node.head",)
@@ -64,7 +65,7 @@ OF_A_JOBS_START = ("node.head",)
 def test_each_loop_is_walked() -> None:
     walked = [*OF_A_CLUSTER, *OF_AN_EDITOR, *OF_ITS_START, *OF_OTHER_HOSTS, *OF_THE_WAY, *OF_A_SERVER]
     # samples are taken in both
-    assert {*walked, *OF_A_JOB, *OF_AN_ADMISSION, *OF_A_JOBS_START} == set(LOOPS)
+    assert {*walked, *OF_A_JOB, *OF_A_DEBUGGED_JOB, *OF_AN_ADMISSION, *OF_A_JOBS_START} == set(LOOPS)
 
 
 @pytest.fixture
@@ -221,8 +222,14 @@ def jp_server_config() -> dict[str, Any]:
 
 
 async def test_a_server_goes_on(
-    faults: Path, jp_fetch: Any, jp_http_port: int, jp_base_url: str, jp_auth_header: dict[str, str]
+    faults: Path,
+    jp_fetch: Any,
+    jp_serverapp: Any,
+    jp_http_port: int,
+    jp_base_url: str,
+    jp_auth_header: dict[str, str],
 ) -> None:
+    jp_serverapp.web_app.settings["dtrain_lab"].begin_work()
     url = f"ws://127.0.0.1:{jp_http_port}{jp_base_url}dtrain-lab/live"
     page = await websocket_connect(HTTPRequest(url, headers=jp_auth_header))
     first = json.loads(await page.read_message())
@@ -293,6 +300,15 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                             f"{kind} in {name}",
                         )
             _asks_its_head(folder)
+            with job.debug():
+                for name in OF_A_DEBUGGED_JOB:
+                    for count, kind in enumerate(throwing.FAULTS, start=1):
+                        throw(faults, name, kind)
+                        wait_until(
+                            lambda n=name, c=count: times(job._portal.call(_troubles()), n) == c,
+                            20,
+                            f"{kind} in {name}",
+                        )
             throw_all(faults, OF_AN_ADMISSION)
             then = dt.submit(
                 write(tmp_path / "then.ipynb", ["print('then')"]), ranks=1, profile="throws", after=job

@@ -22,7 +22,7 @@ from dtrain_lab.machine.cgroup import ROOT
 from dtrain_lab.services import paths
 from tests.books import write
 from tests.faults import note
-from tests.integration.jobs.test_local_jobs import terminal
+from tests.integration.jobs.local_jobs import terminal
 from tests.waiting import wait_until
 
 pytestmark = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed, Conflict, Unreachable
 from dtrain_lab.rank.torch import names
 from tests.faults import note
+from tests.integration.ranks import in_background, stands_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -50,17 +50,6 @@ def same_everywhere(cluster: dt.Cluster) -> None:
         "t = torch.ones(1)\ndist.all_reduce(t, group=pair_group)\nprint(t.item())", timeout=60
     )
     assert set(result.stdout.values()) == {"2.0\n"}
-
-
-def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
-    results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.append(work()))
-    thread.start()
-    return thread, results
-
-
-def stands_in(cluster: dt.Cluster, rank: int, states: tuple[str, ...]) -> None:
-    wait_until(lambda: cluster.info()["ranks"][rank]["state"] in states, 20, f"rank {rank} to be {states}")
 
 
 @pytest.fixture(scope="module")

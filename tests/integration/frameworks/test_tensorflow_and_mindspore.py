@@ -20,7 +20,7 @@ from dtrain_lab.errors import BadNotebook
 from tests import framework_books as books
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "resnet18_cifar10.py"

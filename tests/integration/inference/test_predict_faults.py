@@ -131,7 +131,7 @@ print(path, seen)"""
     assert "resumes x.parquet: " in lines[0]
     assert [line.splitlines()[-1].split()[0] for line in lines] == [str(tmp_path / "x.parquet")] * 2
     there = int(lines[0].split("x.parquet: ")[1].split()[0])
-    assert 18 <= there <= 9 + 51, "rank 0 may be ahead"
+    assert 9 + 1 <= there <= 9 + 51, "rank 0 may be ahead, or behind: rank 1 has read its first report only"
     assert sum(int(line.split()[-1]) for line in lines) == 101 - there
     torch.manual_seed(0)
     assert read(tmp_path / "x.parquet") == torch.randn(101, 8)[:, 0].tolist()

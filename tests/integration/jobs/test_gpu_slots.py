@@ -20,7 +20,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from tests.books import write
 from tests.fakes.gpus import Gpus, computing
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]

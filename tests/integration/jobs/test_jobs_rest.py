@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,7 @@ async def test_a_running_job_is_told_by_its_head_and_not_by_its_folder(
     try:
         await step(-1)
         endpoints = json.loads((Path(job["directory"]) / "endpoints.json").read_text())
-        (Path(job["directory"]) / f".live.json.{endpoints['pid']}.part").mkdir()  # its folder takes none now
+        resource.prlimit(endpoints["pid"], resource.RLIMIT_FSIZE, (0, 0))  # it can write no file from now on
         left = (await rest("GET", f"jobs/{job['id']}"))["metrics"]["values"]["step"]
         assert await step(left + 20) > left
         assert (await rest("GET", f"jobs/{job['id']}"))["metrics"]["values"]["step"] <= left + 10

@@ -28,7 +28,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
-from dtrain_lab.jobs import state as job_state
+from dtrain_lab.jobs import judgement
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.services.index.store import JobIndex
@@ -38,7 +38,8 @@ from dtrain_lab.wire.jobs.job import JobRecord
 from tests.books import FAILING_LINE, shadow, training, write
 from tests.faults import note
 from tests.hosts import command_line
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.jobs.local_jobs import of_job, terminal
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
@@ -65,21 +66,6 @@ def no_job_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         job.cancel()
     for job in left:
         job.wait(60)
-
-
-def terminal(*words: str, code: int = 0) -> Any:
-    done = subprocess.run(["dtrain-lab", *words, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout) if code == 0 else done.stderr
-
-
-def of_job(job: str) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = " ".join(process.info["cmdline"] or [])
-        if job in words and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process)
-    return found
 
 
 def named(job: str, module: str) -> list[psutil.Process]:
@@ -399,7 +385,7 @@ def test_after_another_job(tmp_path: Path) -> None:
     good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), "apart", ranks=1)
     then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), ranks=1, after=good)
     wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
-    assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
+    assert then.info()["reason"]["message"] == f'Waits for the job "{good.name}".'
     go.touch()
     assert then.wait(60) == "succeeded"
     assert good.info()["ended_at"] <= then.info()["started_at"]
@@ -407,7 +393,7 @@ def test_after_another_job(tmp_path: Path) -> None:
     bad: Job = dt.submit(write(tmp_path / "c.ipynb", ["raise ValueError"]), ranks=1)
     never: Job = dt.submit(write(tmp_path / "d.ipynb", ["print('never')"]), ranks=1, after=bad)
     assert never.wait(60) == "failed"
-    assert "which had to succeed first, did not" in never.info()["summary"]["text"]
+    assert '" had to succeed first, but it has ended without success.' in never.info()["summary"]["text"]
     assert never.logs() == ""
     with pytest.raises(Conflict, match="would never start"):
         dt.submit(write(tmp_path / "e.ipynb", ["print('never')"]), ranks=1, after=bad)
@@ -590,7 +576,7 @@ def test_a_crash_at_any_point_of_a_submission(
     book = write(tmp_path / "once.ipynb", ["import time\ntime.sleep(1)\nprint('once')"])
     identity = crash(portal, point, book)
     began = time.monotonic()
-    monkeypatch.setattr(job_state, "LOST_AFTER_S", 1.0)
+    monkeypatch.setattr(judgement, "FOUND_WITHIN_S", 1.0)
     portal._jobs = Jobs()
     job = next(j for j in dt.jobs() if j.id == identity)
     if point in ("started", "recorded"):

@@ -19,8 +19,8 @@ from dtrain_lab.api.job import Job
 from dtrain_lab.errors import BadNotebook, BadProfile, BadRequest
 from tests.books import write
 from tests.hosts import command_line
-from tests.integration.jobs.test_local_jobs import of_job
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.jobs.local_jobs import of_job
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]

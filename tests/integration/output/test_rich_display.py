@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.cells.test_kernel_magics import Notebook
+from tests.integration.kernels import Notebook
 
 pytestmark = pytest.mark.processes
 
@@ -113,6 +113,23 @@ display(slider)"""
             assert got["content"]["text"] == "[1] moved to 7\n"
             break
     assert notebook.run("%%distributed 1\nprint(slider.value)").stdout == "[1] 7\n"
+
+
+@pytest.mark.parametrize("ranks", ["", " 1"])
+def test_the_display_of_a_closed_widget_is_cleared(notebook: Notebook, ranks: str) -> None:
+    code = f"""%%distributed{ranks}
+import ipywidgets
+kept, closed = ipywidgets.Label('kept'), ipywidgets.Label('closed')
+display(kept); display(closed)"""
+    wanted = "application/vnd.jupyter.widget-view+json"
+    views = [c for c in of_kind(messages(notebook, code), "display_data") if wanted in c["data"]]
+    places = {c["data"][wanted]["model_id"]: c["transient"]["display_id"] for c in views}
+    found = messages(notebook, f"%%distributed{ranks}\nclosed.close()")
+    gone = {c["comm_id"] for c in of_kind(found, "comm_close")} & set(places)
+    assert len(gone) == len(places) / 2 > 0
+    updates = of_kind(found, "update_display_data")
+    assert {c["transient"]["display_id"] for c in updates} == {places[model] for model in gone}
+    assert all(c["data"] == {"text/plain": ""} for c in updates)
 
 
 def test_loggers_warnings_and_workers(notebook: Notebook) -> None:

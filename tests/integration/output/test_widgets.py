@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.cells.test_kernel_magics import WITHIN_S, Notebook
+from tests.integration.kernels import WITHIN_S, Notebook
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]

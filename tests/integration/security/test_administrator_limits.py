@@ -16,7 +16,7 @@ from dtrain_lab.errors import Forbidden
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.processes.settings import Policy
 from tests.books import write
-from tests.integration.server.test_routes import routes
+from tests.integration.server.all_routes import routes
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
@@ -66,6 +66,7 @@ UNLIMITED = {
     ("POST", "sweeps/some/resume"),  # its trials are submitted as jobs are, each with that check
     *(("DELETE", path) for path in ("clusters/some", "jobs/some", "sweeps/some")),
     ("PUT", "profiles/some"),
+    ("POST", "kernels/some"),  # a record of where a notebook is
 }
 """What changes what is there, with the size and on the hosts that it was allowed, or ends it."""
 

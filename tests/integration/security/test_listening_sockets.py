@@ -16,7 +16,7 @@ import pytest
 import dtrain_lab as dt
 from tests.books import write
 from tests.hosts import command_line
-from tests.integration.clusters.test_ipyparallel_views import beside_ranks
+from tests.integration.ranks import beside_ranks
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import socket
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from dtrain_lab.machine import processes
+from dtrain_lab.services import notebook_clusters, paths
+from dtrain_lab.services.index import sweep_names
+from dtrain_lab.services.sweeps import folder as folders
+from dtrain_lab.wire.jobs.job import JobSize
+from dtrain_lab.wire.site import KernelUse
+from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest
 from tests.books import write
-from tests.integration.server.test_routes import routes
+from tests.integration.server.all_routes import routes
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
@@ -74,3 +87,83 @@ async def test_hosts_are_not_asked_for_a_reader(
     only_reads()
     answer = await jp_fetch("dtrain-lab", "slots", params={"profile": "far"}, raise_error=False)
     assert (answer.code, "read-only access" in json.loads(answer.body)["message"]) == (403, True)
+
+
+def undriven(notebook: Path) -> SweepRecord:
+    """A sweep that runs, and whose driver died."""
+    record = SweepRecord(
+        id=secrets.token_hex(6),
+        name="undriven",
+        request=SweepRequest(str(notebook), space={"lr": [0.1]}, objective="loss", sampler="grid"),
+        file=str(notebook),
+        size=JobSize(1, 1),
+        total=1,
+        parallel=1,
+        seed=1,
+        owner="someone",
+        host=socket.gethostname(),
+        system=processes.system(),
+        python=sys.executable,
+        created_at=time.time(),
+    )
+    folder = paths.private(sweep_names.base() / record.id)
+    folders.write(folder, record)
+    return record
+
+
+def files(*roots: Path) -> dict[str, tuple[int, int]]:
+    """All files with size and time of the last change, but logs, and the index of what was seen of jobs."""
+    found = {}
+    for root in roots:
+        for folder, _, names in os.walk(root):
+            for name in names:
+                path = Path(folder, name)
+                if not name.startswith("jobs.sqlite") and path.suffix != ".log":
+                    status = path.stat()
+                    found[str(path)] = status.st_size, status.st_mtime_ns
+    return found
+
+
+def running(sweep: str) -> set[tuple[int, float]]:
+    """This process's children, and theirs, and the drivers of a sweep."""
+    found = {(child.pid, child.create_time()) for child in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter(["cmdline", "create_time"]):
+        if any(sweep in word for word in process.info["cmdline"] or []):
+            found.add((process.pid, process.info["create_time"]))
+    return found
+
+
+async def test_no_get_of_a_reader_starts_a_process_or_changes_a_file(
+    jp_fetch: Any, jp_root_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, only_reads: Any
+) -> None:
+    """With a sweep whose driver died, a kernel whose notebook was renamed, and a job that has ended."""
+    for name in ("config", "data", "runtime"):
+        monkeypatch.setenv(f"JUPYTER_{name.upper()}_DIR", str(tmp_path / name))
+    book = write(jp_root_dir / "a.ipynb", ["x = 1"])
+    write(jp_root_dir / "b.ipynb", ["x = 1"])
+    kernel = {"name": "python3"}
+    body = json.dumps({"path": "b.ipynb", "name": "b.ipynb", "type": "notebook", "kernel": kernel})
+    session = json.loads((await jp_fetch("api", "sessions", method="POST", body=body)).body)
+    notebook_clusters.tell(session["kernel"]["id"], KernelUse(str(book)))
+    sent = json.dumps({"notebook": "a.ipynb", "ranks": 1})
+    job = json.loads((await jp_fetch("dtrain-lab", "jobs", method="POST", body=sent)).body)["id"]
+    while json.loads((await jp_fetch("dtrain-lab", "jobs", job)).body)["ended_at"] is None:
+        pass
+    await jp_fetch("dtrain-lab", "profiles", "local", "check", method="POST", body="")
+    sweep = undriven(book).id
+    ids = {"kernels": session["kernel"]["id"], "jobs": job, "sweeps": sweep, "profiles": "local"}
+    only_reads()
+    roots = [tmp_path / "config", tmp_path / "data", tmp_path / "runtime", jp_root_dir]
+    before = running(sweep), files(*roots)
+    answers = {}
+    for method, path in routes():
+        if method == "GET" and not path.endswith("live"):
+            filled = path.replace("some", ids.get(path.split("/")[1], "some"))
+            answers[path] = (await jp_fetch(*filled.split("/"), raise_error=False)).code
+    assert (running(sweep), files(*roots)) == before
+    read = {path for path, code in answers.items() if code == 200}
+    assert read >= {
+        *("dtrain-lab/sweeps", "dtrain-lab/sweeps/some", "dtrain-lab/sweeps/some/trials"),
+        *("dtrain-lab/kernels/some", "dtrain-lab/jobs/some/logs", "dtrain-lab/profiles/some/check"),
+    }
+    assert folders.read(sweep_names.base() / sweep).state == "running"

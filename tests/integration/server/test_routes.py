@@ -11,33 +11,22 @@ import secrets
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from dtrain_lab.server.openapi import OPERATIONS
-from dtrain_lab.server.routes import handlers
-from dtrain_lab.services import notebook_clusters
+from dtrain_lab.errors import Conflict
+from dtrain_lab.server import long_work
+from dtrain_lab.server.operations import OPERATIONS
+from dtrain_lab.services import notebook_clusters, paths
+from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.site import KernelUse
-
-METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH")
-
-
-def routes() -> list[tuple[str, str]]:
-    """Every path, filled in, with every method that its handler has."""
-    found = []
-    for pattern, handler in handlers():
-        path = re.sub(r"\(\?P<identity>[^)]*\)", "some", pattern)
-        actions = re.search(r"\(\?P<action>([^)]*)\)", path)
-        for action in actions[1].split("|") if actions else [""]:
-            filled = re.sub(r"\(\?P<action>[^)]*\)", action, path)
-            methods = [m for m in METHODS if m.lower() in handler.__dict__]
-            found += [(method, filled.lstrip("/")) for method in methods]
-    return found
+from tests.integration.server.all_routes import routes
 
 
 @pytest.fixture
@@ -55,8 +44,12 @@ def live_url(jp_http_port: int, jp_base_url: str) -> str:
     return f"ws://127.0.0.1:{jp_http_port}{jp_base_url}dtrain-lab/live"
 
 
-def test_the_walk_finds_all_routes() -> None:
-    assert len(routes()) == len(OPERATIONS)
+def test_the_walk_finds_all_routes_and_each_is_described() -> None:
+    described = [
+        (operation.method.upper(), "dtrain-lab" + operation.path.format(identity="some"))
+        for operation in OPERATIONS
+    ]
+    assert sorted(routes()) == sorted(described)
 
 
 @pytest.mark.parametrize(("method", "path"), routes())
@@ -150,6 +143,23 @@ async def test_a_body_that_is_no_json_or_too_large(jp_fetch: Any) -> None:
         assert json.loads(answer.body)["message"].startswith(says)
 
 
+async def test_a_bug_and_what_the_server_refuses_have_the_shape_of_every_error(
+    jp_fetch: Any, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails() -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(jp_serverapp.web_app.settings["dtrain_lab"].sweeps, "listing", fails)
+    for method, path, code, says in (
+        ("GET", "sweeps", 500, ("bug", "dtrain-lab has failed: KeyError: 'oops'.")),
+        ("DELETE", "sweeps", 405, ("http_405", "Method Not Allowed")),
+    ):
+        answer = await jp_fetch("dtrain-lab", path, method=method, raise_error=False)
+        found = json.loads(answer.body)
+        assert (answer.code, set(found)) == (code, {"code", "message", "hint", "details"})
+        assert (found["code"], found["message"]) == says
+
+
 async def next_frame(socket: Any, wanted: Any) -> dict[str, Any]:
     """The next frame whose clusters are as wanted."""
     while True:
@@ -200,10 +210,13 @@ async def test_where_a_renamed_notebook_is_now_is_recorded_for_other_notebooks_k
     )
     kernel, was = made["kernel"]["id"], str(jp_root_dir / "life.ipynb")
     notebook_clusters.tell(kernel, KernelUse(was))
-    await jp_fetch("dtrain-lab", "kernels", kernel)
+    await jp_fetch("dtrain-lab", "kernels", kernel, method="POST", body="")
     assert notebook_clusters.path_now(was) == was
     await session("PATCH", made["id"], path="renamed.ipynb")
-    await jp_fetch("dtrain-lab", "kernels", kernel)
+    use = json.loads((await jp_fetch("dtrain-lab", "kernels", kernel)).body)
+    assert notebook_clusters.path_now(was) == was, "a GET records nothing"
+    told = await jp_fetch("dtrain-lab", "kernels", kernel, method="POST", body="")
+    assert json.loads(told.body) == use
     assert notebook_clusters.path_now(was) == str(jp_root_dir / "renamed.ipynb")
     await session("DELETE", made["id"])
 
@@ -235,6 +248,15 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert (await fetch("web/metrics"))["verdicts"] == []
     assert len(await fetch("web/stacks")) == 2
     assert await fetch("web/advise") == []
+    assert await fetch("web/measurements") == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_work, "ANSWER_WITHIN_S", 0.0)
+        asked = await jp_fetch("dtrain-lab", "clusters/web/diagnose", method="POST", body="{}")
+    assert (asked.code, json.loads(asked.body)["state"]) == (202, "running")
+    [measured] = await fetch("web/measurements", params={"wait": "1"})
+    assert (measured["id"], measured["kind"]) == (json.loads(asked.body)["id"], "diagnosis")
+    assert (measured["state"], measured["diagnosis"]) == ("failed", None)
+    assert measured["error"]["message"].startswith("No DDP model has trained")
     worlds = Worlds("python")
     connection = await worlds.connect("web")
     from dtrain_lab.wire import clients
@@ -320,6 +342,51 @@ async def test_a_profile_is_written_only_if_it_can_be_used(jp_fetch: Any) -> Non
     report = await fetch("profiles/mine/check", method="POST", body="{}")
     assert report["name"] == "mine"
     assert report["ask"]["nodes"] == 1
+    checked = await fetch("profiles/mine/check")
+    assert (checked["state"], checked["check"], checked["error"]) == ("done", report, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_work, "ANSWER_WITHIN_S", 0.0)
+        begun = await fetch("profiles/mine/check", method="POST", body="{}")
+        assert (begun["state"], begun["check"]) == ("running", None)
+    checked = await fetch("profiles/mine/check", params={"wait": "1"})
+    assert (checked["id"], checked["state"]) == (begun["id"], "done")
+    unchecked = await jp_fetch("dtrain-lab", "profiles", "local", "check", raise_error=False)
+    assert (unchecked.code, json.loads(unchecked.body)["code"]) == (404, "no_check")
+
+
+async def test_a_check_that_runs_is_joined_unless_its_profile_has_changed(
+    jp_fetch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[int | None] = []
+    go = asyncio.Event()
+
+    async def check(profile: Profile) -> NoReturn:
+        checked.append(profile.ranks_per_node)
+        await go.wait()
+        raise Conflict("It has no node.", "Name one.")
+
+    monkeypatch.setattr(profile_check, "check", check)
+    monkeypatch.setattr(long_work, "ANSWER_WITHIN_S", 0.0)
+    file = paths.profiles() / "edited.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    async def begin(ranks: int) -> str:
+        file.write_text(f'backend = "local"\nranks_per_node = {ranks}\n')  # as in an editor
+        answer = await jp_fetch("dtrain-lab", "profiles", "edited", "check", method="POST", body="{}")
+        assert answer.code == 202
+        return str(json.loads(answer.body)["id"])
+
+    first, again, other = await begin(2), await begin(2), await begin(3)
+    assert first == again != other
+    known = json.loads((await jp_fetch("dtrain-lab", "profiles", "edited", "check")).body)
+    assert (known["id"], known["state"]) == (other, "running")
+    assert await begin(2) == first, "it is still the answer for this file"
+    file.write_text('backend = "local"\n')
+    unknown = await jp_fetch("dtrain-lab", "profiles", "edited", "check", raise_error=False)
+    assert (unknown.code, json.loads(unknown.body)["code"]) == (404, "no_check")
+    go.set()
+    file.unlink()
+    assert checked == [2, 3]
 
 
 async def test_the_quickstart_is_there_with_all_it_leads_to_and_has_not_been_run(jp_fetch: Any) -> None:

@@ -21,7 +21,7 @@ from tornado.websocket import websocket_connect
 from dtrain_lab.wire.kinds import JOB_ENDED
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, running_hosts
-from tests.integration.ssh.test_ssh_clusters import empty, write_profile
+from tests.integration.profiles import empty, write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]

@@ -33,7 +33,7 @@ from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
-from tests.integration.ssh.test_ssh_clusters import empty, write_profile
+from tests.integration.profiles import empty, write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]

@@ -19,15 +19,15 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends.slurm import backend as slurm_backend
+from dtrain_lab.backends.slurm import batch_jobs
 from dtrain_lab.errors import StartFailed, Unreachable
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import backends
 from tests.books import FAILING_LINE, looping, training, write
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
-from tests.integration.debugger.test_job_debugger import look_around
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.debugger.job_debugging import look_around
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(240)]
@@ -70,6 +70,22 @@ def test_ranks_are_distinct_and_train_together(hosts: Hosts, tmp_path: Path, lau
     sums = [line for line in log.splitlines() if line.split("] ")[1] == last["data"]["text/plain"]]
     assert len(sums) == 4, "all ranks have the same model"
     assert job.metrics()["values"]["step"] == 5
+
+
+def test_a_job_uses_the_network_that_a_cluster_uses(hosts: Hosts, tmp_path: Path) -> None:
+    """Not that in which the nodes have their names."""
+    code = (
+        "import os, torch, torch.distributed as dist\nt = torch.ones(1)\ndist.all_reduce(t)\n"
+        "print(int(t), *(os.environ[name + '_SOCKET_IFNAME'] for name in ('GLOO', 'NCCL')))"
+    )
+    with hosts.second_network() as ends:
+        expected = {rank: f"2 {end} {end}\n" for rank, end in enumerate(ends.values())}
+        job: Job = dt.submit(write(tmp_path / "net.ipynb", [code]), "queue", nodes=2, ranks_per_node=1)
+        assert job.wait(120) == "succeeded", job.logs()
+        for rank, text in expected.items():  # torch may warn before that hosts have no names
+            assert job.logs(rank).endswith(f"[{rank}] {text}")
+        with dt.start("queue", nodes=2, ranks_per_node=1) as cluster:
+            assert cluster.run(code).stdout == expected
 
 
 @pytest.mark.parametrize("launcher", ["srun", "torchrun"])
@@ -236,7 +252,7 @@ def test_a_job_waits_with_its_reason_and_after_another(hosts: Hosts, tmp_path: P
     wait_until(lambda: second.info()["reason"] is not None, 30, "it waits")
     info = second.info()
     assert info["state"] == "queued"
-    assert info["reason"]["code"] == "Dependency"
+    assert (info["reason"]["code"], info["reason"]["message"]) == ("after", 'Waits for the job "first".')
     assert second.wait(60) == "succeeded"
     assert first.info()["ended_at"] <= second.info()["started_at"]
 
@@ -290,7 +306,11 @@ def test_a_submission_that_was_cut_off_is_found_again(hosts: Hosts, tmp_path: Pa
 
 
 LATE = '{sbatch} "$@" > /dev/null'
-LATER = '(while [ ! -e {go} ]; do sleep 0.1; done; {sbatch} "$@"; touch {go}.done) > /dev/null 2>&1 &'
+LATER = (
+    "setsid bash -c 'while [ ! -e {go} ]; do sleep 0.1; done; {sbatch} \"$@\"; touch {go}.done'"
+    ' sbatch "$@" > /dev/null 2>&1 &'
+)
+"""Slurm's controller accepts the job by itself, also where sbatch, and all that it has started, was ended."""
 
 
 @contextmanager
@@ -300,7 +320,7 @@ def slow_sbatch(folder: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> Iter
     (folder / "sbatch").write_text(f"#!/bin/bash\n{line}\nexec sleep 600\n")
     (folder / "sbatch").chmod(0o700)
     with monkeypatch.context() as patch:
-        patch.setattr(slurm_backend, "SUBMIT_WITHIN_S", 3.0)
+        patch.setattr(batch_jobs, "SUBMIT_WITHIN_S", 3.0)
         patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         yield
 

@@ -13,7 +13,7 @@ import dtrain_lab as dt
 from tests.books import write
 from tests.fakes.clock import clock_library, set_by
 from tests.hosts import need, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]

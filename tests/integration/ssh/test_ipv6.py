@@ -14,7 +14,7 @@ import pytest
 import dtrain_lab as dt
 from tests.books import write
 from tests.hosts import SLURM, Hosts, command_line, listening, need, on_login_node, running_hosts
-from tests.integration.ssh.test_ssh_clusters import TRAIN, write_profile
+from tests.integration.profiles import TRAIN, write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]

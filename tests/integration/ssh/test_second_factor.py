@@ -22,7 +22,7 @@ from dtrain_lab.errors import NotFound, SignInNeeded
 from dtrain_lab.services.profiles import signin
 from dtrain_lab.wire.site import SignIn
 from tests.fakes.second_factor_host import CODE, Guarded, second_factor_host
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults import note
 from tests.hosts import SLURM, need, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]

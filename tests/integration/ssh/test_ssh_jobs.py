@@ -24,8 +24,8 @@ from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import slot_count
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, command_line, listening, need, running_hosts
-from tests.integration.debugger.test_job_debugger import look_around
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.debugger.job_debugging import look_around
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]
@@ -117,8 +117,8 @@ time.sleep(600)"""
 
 MEETS = """
 import os, psutil
-from dtrain_lab.node.sources import launcher
-launcher.choose_rendezvous(int(os.environ["NODE_RANK"]))
+from dtrain_lab.node import job_network
+job_network.choose_rendezvous(int(os.environ["NODE_RANK"]))
 from dtrain_lab.rank.group import job_store
 store = job_store.first_ranks_store()
 store.set(os.environ["RANK"], "here")
@@ -158,7 +158,7 @@ def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Pa
         assert good.info()["nodes"][0]["name"] == "node2", "where there is room"
     then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), "hosts", ranks=1, after=good)
     wait_until(lambda: then.info()["reason"] is not None, 30, "its reason")
-    assert then.info()["reason"]["message"] == f"It waits for the job {good.id}."
+    assert then.info()["reason"]["message"] == f'Waits for the job "{good.name}".'
     write_profile("far", 'backend = "ssh"\nworkdir = "/mnt/else"\n[ssh]\nhosts = ["node2"]\n')
     far: Job = dt.submit(tmp_path / "b.ipynb", "far", ranks=1, after=good)
     wait_until(lambda: far.info()["reason"] is not None, 30, "its reason")
@@ -178,7 +178,7 @@ def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Pa
         write(tmp_path / "d.ipynb", ["print('never')"]), "hosts", nodes=2, ranks_per_node=1, after=bad
     )
     assert never.wait(60) == "failed"
-    assert "which had to succeed first, did not" in never.info()["summary"]["text"]
+    assert '" had to succeed first, but it has ended without success.' in never.info()["summary"]["text"]
 
 
 def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ assert not rank, 'the last word'"""
     why = "rank 1 failed in cell [1], line 3: AssertionError: the last word"
     assert why in job.info()["summary"]["text"]
     assert after.wait(60) == "failed"
-    assert "which had to succeed first" in after.info()["summary"]["text"]
+    assert "had to succeed first" in after.info()["summary"]["text"]
 
 
 def test_an_attempt_begins_anew_on_hosts_that_were_done_too(hosts: Hosts, tmp_path: Path) -> None:

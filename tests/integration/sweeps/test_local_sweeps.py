@@ -26,6 +26,7 @@ from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFou
 from dtrain_lab.machine import processes
 from dtrain_lab.node.forkserver import trials
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.wire.sweeps import SweepRequest
@@ -67,16 +68,17 @@ def book(tmp_path: Path) -> Path:
     return write(tmp_path / "book" / "train.ipynb", [(PARAMETERS, "parameters"), WORK])
 
 
-def driver_of(sweep: dt.Sweep) -> psutil.Process | None:
+def driver_of(sweep: str) -> psutil.Process | None:
+    """The driver of the sweep with an id."""
     for process in psutil.process_iter(["cmdline", "status"]):
         words = process.info["cmdline"] or []
-        if "dtrain_lab.services.sweeps" in words and any(sweep.id in word for word in words):
+        if "dtrain_lab.services.sweeps" in words and any(sweep in word for word in words):
             return process
     return None
 
 
 def trials_with_jobs(sweep: dt.Sweep) -> int:
-    record = folders.read(folders.base() / sweep.id)
+    record = folders.read(sweep_names.base() / sweep.id)
     return sum(trial.seen for trial in record.trials)
 
 
@@ -87,7 +89,7 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
     )
     file.unlink()  # all trials run the notebook as it was
     wait_until(lambda: trials_with_jobs(sweep) >= 1, 60, "a first trial")
-    driver = driver_of(sweep)
+    driver = driver_of(sweep.id)
     assert driver is not None
     driver.kill()
     driver.wait(10)
@@ -109,7 +111,7 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
     assert sweep.snapshot().summary.text == "4 of 4 trials done; best loss 0.4333 in trial 1."
     with pytest.raises(Conflict, match=r"All trials of train have run\."):
         sweep.resume()
-    wait_until(lambda: driver_of(sweep) is None, 20, "the driver's end")
+    wait_until(lambda: driver_of(sweep.id) is None, 20, "the driver's end")
 
 
 CAREFUL = """import math, time
@@ -167,14 +169,17 @@ def test_a_dry_run_tells_all_that_is_refused_and_begins_nothing(tmp_path: Path) 
     assert problems[0]["message"] == "trials is 0; it must be 1 to 10000."
     code, text = told("loss")
     assert (code, text.splitlines()[-1]) == (0, "The sweep can start.")
-    assert list(folders.base().iterdir()) == []
+    assert list(sweep_names.base().iterdir()) == []
     assert dt.jobs() == []
 
 
 def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> None:
-    words = ("--param", "lr=loguniform(1e-3, 1e-1)", "--param", "steps=12", "--param", "pause=0.5")
+    go = tmp_path / "go"
+    held = f"    while step == 2 and not __import__('os').path.exists({str(go)!r}):\n        time.sleep(0.05)"
+    file = write(tmp_path / "held" / "train.ipynb", [(PARAMETERS, "parameters"), f"{WORK}\n{held}"])
+    words = ("--param", "lr=loguniform(1e-3, 1e-1)", "--param", "steps=12")
     made = terminal(
-        "sweep", "run", str(book(tmp_path)), *words, "--objective", "loss", "--trials", "2",
+        "sweep", "run", str(file), *words, "--objective", "loss", "--trials", "2",
         "--parallel", "1", "--sampler", "random", "--name", "search",
     )  # fmt: skip
     assert (made["total"], made["parallel"], made["state"]) == (2, 1, "running")
@@ -189,6 +194,7 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     assert (again["state"], again["trials"]) == ("stopped", stopped["trials"]), "it stays as it is"
     job = next(job for job in dt.jobs() if job.id == stopped["trials"][0]["job"])
     assert job.info()["summary"]["text"].startswith("Stopped with its sweep after ")
+    go.touch()  # the first trial could not end before it was stopped, however slow the commands are
     assert terminal("sweep", "resume", "search")["state"] == "running"
     dt.sweeps()[0].wait(120)
     shown = terminal("sweep", "show", "search")
@@ -306,7 +312,9 @@ def jp_server_config() -> dict[str, Any]:
     return {"ServerApp": {"jpserver_extensions": {"dtrain_lab": True}}}
 
 
-async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any, jp_root_dir: Path) -> None:
+async def test_a_server_drives_what_it_finds_and_answers_over_rest(
+    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path
+) -> None:
     write(jp_root_dir / "train.ipynb", [(PARAMETERS, "parameters"), WORK])
 
     async def rest(method: str, path: str, body: Any = None) -> Any:
@@ -317,6 +325,14 @@ async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any
     body = {"notebook": "train.ipynb", "space": {"lr": [0.2, 0.1]}, "objective": "loss", "sampler": "grid",
             "nodes": 1, "ranks_per_node": 1, "parallel": 1, "python": "/bin/false"}  # fmt: skip
     made = await rest("POST", "sweeps", body)
+    # its command line is that of this process until it begins
+    driver = await asyncio.to_thread(wait_until, lambda: driver_of(made["id"]), 20, "the driver")
+    assert driver is not None
+    driver.kill()
+    driver.wait(10)
+    assert (await rest("GET", f"sweeps/{made['id']}"))["state"] == "running"
+    assert driver_of(made["id"]) is None, "a GET starts nothing"
+    jp_serverapp.web_app.settings["dtrain_lab"].begin_work()
     until = time.monotonic() + 100
     while (found := await rest("GET", f"sweeps/{made['id']}"))["state"] == "running":
         assert time.monotonic() < until, found

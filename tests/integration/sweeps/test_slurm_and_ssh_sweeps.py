@@ -14,7 +14,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
-from tests.integration.ssh.test_ssh_clusters import write_profile
+from tests.integration.profiles import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(180)]

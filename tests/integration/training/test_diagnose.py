@@ -11,6 +11,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, Conflict, NotFound
+from dtrain_lab.metrics.measured_communication import measured_data
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire.node_check import Between, Speed
@@ -240,8 +241,12 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
         wait_until(lambda: world.state == "ready", 20, "the world to be ready")
     diagnosed = diagnosis.communication
     assert diagnosed is not None
-    assert again["comm_overhead"] == pytest.approx(diagnosed.share)
-    assert again["comm_overhead_error"] == pytest.approx(diagnosed.error)
+    shown = (again["comm_overhead"], again["comm_overhead_error"])
+    if measured_data(diagnosis) is not None:
+        assert shown == pytest.approx((diagnosed.share, diagnosed.error))
+    else:  # waiting for data was too unsteady to measure: beside its estimate, no share is more certain
+        assert shown[0] <= diagnosed.share + 1e-9
+        assert shown[1] >= diagnosed.error - 1e-9
     [advice] = advised
     [shown] = world.info()["metrics"]["advice"]
     assert shown == {key: advice[key] for key in shown}, "it is of use when the loop has ended"

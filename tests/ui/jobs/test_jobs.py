@@ -18,16 +18,13 @@ from tests.fakes.gpus import Gpus, computing
 from tests.faults import note
 from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
+from tests.ui.jobs.submit_form import fill, submit
 from tests.ui.lab import PATIENCE, TOKEN, Lab, run_lab
-from tests.ui.notebook.test_debugger import execute, in_view, stack, toggle_breakpoint
-from tests.ui.panel.test_panel import TRAINING, output, run_cell
+from tests.ui.notebook.debugging import execute, in_view, stack, toggle_breakpoint
+from tests.ui.panel.cells import TRAINING, output, run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(400)]
-
-
-def fill(page: Any, label: str, value: str) -> None:
-    page.locator(".jp-DtrainJob-submitForm").get_by_label(label, exact=True).fill(value)
 
 
 def parameters(page: Any, text: str) -> None:
@@ -37,15 +34,6 @@ def parameters(page: Any, text: str) -> None:
     if as_text.is_visible():
         as_text.click()
     fill(page, "Parameters", text)
-
-
-def submit(page: Any) -> Any:
-    """Press Submit once the check allows it; the view of the job."""
-    bar = page.locator(".jp-DtrainJob-submitBar:visible")
-    bar.locator("button[aria-disabled='false']").click()
-    view = page.locator(".jp-DtrainJob-view:visible")
-    view.locator(".jp-DtrainJob-head").wait_for()
-    return view
 
 
 def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page: Any) -> None:
@@ -113,7 +101,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     assert page.locator(".lm-TabBar-tab [data-icon='dtrain-lab:job']").count() == 1
     view.get_by_role("button", name="Stacks").click()
     stacks = page.locator(".jp-DtrainStacks:visible")
-    stacks.get_by_role("link", name="cell [4], line ").first.wait_for()
+    stacks.get_by_role("button", name="cell [4], line ").first.wait_for()
     page.locator(".lm-TabBar-tab", has_text="Stacks: first").locator(".lm-TabBar-tabCloseIcon").click()
 
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000 * PATIENCE)
@@ -132,7 +120,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     page.locator(".lm-TabBar-tab", has_text="Job: first").click()
     view.get_by_role("button", name="Resume from step 320").click()
     again = page.locator(".jp-DtrainJob-view:visible")
-    again.get_by_text("Started again from").wait_for()
+    again.get_by_text("Resumed from").wait_for()
     again.get_by_text("goes on from 320").wait_for(timeout=60_000 * PATIENCE)
 
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
@@ -557,3 +545,27 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     looped = next(job for job in jobs if job["name"] == name)
     assert looped["state"] == "running", "it goes on"
     queue.request("POST", f"jobs/{looped['id']}/cancel")
+
+
+def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
+    """A job that is cancelled while it is debugged does not run on in the sidebar, nor beside the lines."""
+    cell = "import time\nfor n in range(9000):\n    print('tick', n, flush=True)\n    time.sleep(0.2)"
+    open_notebook(page, lab, lab.notebook("ticks.ipynb", [cell]))
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+    view = submit(page)
+    view.get_by_text("tick 3").first.wait_for(timeout=60_000 * PATIENCE)
+    view.get_by_role("button", name="Debug").click()
+    ranks = page.locator(".jp-DtrainDebug-ranks")
+    ranks.get_by_role("button", name="Pause").click(timeout=90_000 * PATIENCE)
+    ranks.get_by_text("Paused on").wait_for()
+    page.locator(".jp-DtrainDebug-marks [data-kind='paused']").wait_for()
+    (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == "ticks.ipynb")
+    lab.request("POST", f"jobs/{job['id']}/cancel")
+    ranks.get_by_text("The job has ended.").wait_for(timeout=60_000 * PATIENCE)
+    page.locator(".jp-DtrainDebug-marks [data-kind='paused']").wait_for(state="detached")
+    assert ranks.get_by_role("button", name="Pause").count() == 0
+    offered = page.evaluate(
+        """() => ['debug-rank', 'continue-ranks', 'toggle-lockstep', 'compare-variable'].filter(
+            id => window.jupyterapp.commands.isEnabled(`dtrain-lab:${id}`))"""
+    )
+    assert offered == [], "they would find no rank"

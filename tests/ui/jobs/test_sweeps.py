@@ -10,7 +10,7 @@ import pytest
 from tests.books import write
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import Lab
-from tests.ui.notebook.test_debugger import execute
+from tests.ui.notebook.debugging import execute
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(200)]
 

@@ -13,7 +13,8 @@ from packaging.version import Version
 from tests.hosts import command_line
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, Lab
-from tests.ui.panel.test_panel import output, run_cell
+from tests.ui.notebook.debugging import execute, in_view, stack, toggle_breakpoint
+from tests.ui.panel.cells import output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -39,6 +40,7 @@ dist.barrier()"""
 
 HAS_NAMES = Version(version("jupyterlab")) >= Version("4.5")
 """Before that JupyterLab's own call stack names files only, and its breakpoints are text."""
+POINT = ".cm-breakpoint-icon:visible" if HAS_NAMES else ".cm-gutterElement:visible:has-text('●')"
 IN_NOTEBOOK = "() => !!document.activeElement.closest('.jp-NotebookPanel')"
 COUNT_TAKEN = """() => {
     const taken = { count: 0 };
@@ -53,39 +55,7 @@ HAS_ROOM = """() => {
 }"""
 
 
-def execute(page: Any, command: str) -> None:
-    page.evaluate("command => { void window.jupyterapp.commands.execute(command) }", command)
-
-
-def toggle_breakpoint(page: Any, cell: Any, line: int) -> None:
-    """A click in the gutter."""
-    number = cell.locator(".cm-lineNumbers .cm-gutterElement").filter(has_text=re.compile(rf"^{line}$"))
-    box = number.last.bounding_box()
-    gutter = cell.locator(".cm-gutter.cm-breakpoint-gutter").first.bounding_box()
-    page.mouse.click(gutter["x"] + gutter["width"] / 2, box["y"] + box["height"] / 2)
-
-
-def stack(page: Any, line: int, count: int = 2) -> None:
-    """The call stack's first frame stands at a line of the cell."""
-    page.wait_for_function(
-        """([line, count]) => {
-            const frames = [...document.querySelectorAll('.jp-DebuggerCallstackFrame')];
-            return frames.length === count && frames[0].innerText.trim().endsWith(`:${line}`);
-        }""",
-        arg=[line, count],
-    )
-
-
-def in_view(locator: Any) -> None:
-    """It can be clicked where it stands: nothing covers it, and no edge cuts it."""
-    locator.page.wait_for_function(
-        """e => {
-            const { left, right, top, bottom } = e.getBoundingClientRect();
-            const at = document.elementFromPoint((left + right) / 2, bottom - 3);
-            return top < bottom && e.contains(at);
-        }""",
-        arg=locator.element_handle(),
-    )
+OFFERS_NEXT = "#jp-debugger-sidebar [data-command='debugger:next']:not([aria-disabled='true'], [disabled])"
 
 
 def at_lines(page: Any, text: str) -> None:
@@ -127,7 +97,8 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
         stack(page, line)
         at_lines(page, f"cell [2], line {line}")
         page.wait_for_function(IN_NOTEBOOK)
-    output(page, 1).get_by_text("Paused on 4 ranks.").wait_for()
+    output(page, 1).get_by_text("Paused on 4 ranks at cell [2], line 7.").wait_for()
+    assert "running" not in output(page, 1).locator(".jp-DtrainOutput-bar").inner_text()
 
     # another rank's variables, by keyboard, which stays where it is
     taken = page.evaluate_handle(COUNT_TAKEN)
@@ -151,7 +122,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
         box.fill(expression)
         box.press("Enter")
         across.locator(f"[data-expression='{expression}']").wait_for()
-    across.locator("[data-expression='z']").get_by_text("on all").wait_for()
+    across.locator("[data-expression='z']").get_by_text("on all ranks").wait_for()
     across.locator("[data-expression='x']").get_by_text("largest difference 3").wait_for()
     across.locator("[data-expression='x']").get_by_text("3: [3, 3]").wait_for()
     shot(page, "debugger")
@@ -173,11 +144,11 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     stack(page, 5)
     at_lines(page, "cell [2], line 5")
     ranks.get_by_role("radio", name="Rank 1").click()
-    ranks.locator("[role='radio'][aria-checked='true']").get_by_text("Rank 1").wait_for()
+    ranks.get_by_role("radio", name="Rank 1", checked=True).wait_for()
     execute(page, "debugger:next")
     stack(page, 6)
     execute(page, "debugger:next")
-    ranks.get_by_text("Rank 1 waits in all_reduce no.").wait_for()
+    ranks.get_by_text("Rank 1 waits in all_reduce for ranks").wait_for()
     marks = cell.locator(".jp-DtrainDebug-marks > [data-kind]")
     marks.get_by_text("rank 1, in all_reduce").wait_for()
     marks.get_by_text("ranks 0, 2–3").wait_for()
@@ -188,7 +159,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     ranks.get_by_role("button", name="Step the others to it").click()
     at_lines(page, "cell [2], line 7")
     ranks.get_by_role("radio", name="All ranks").click()
-    ranks.locator("[role='radio'][aria-checked='true']").get_by_text("All ranks").wait_for()
+    ranks.get_by_role("radio", name="All ranks", checked=True).wait_for()
 
     # a condition by rank, without touching the cell
     points.get_by_role("button", name="Add a condition").click()
@@ -349,6 +320,13 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
         ranks.locator("[data-rank='0'][data-phase='idle']").wait_for()
         ranks.get_by_text("Paused on 1 rank: ValueError: [3, 4].").wait_for()
         rows.wait_for()
+        # steps are offered, and would move rank 1, while one looks at a rank that is not paused
+        ranks.locator("[data-rank='0']").click()
+        page.get_by_text("Of the kernel, not of a rank:").wait_for()
+        page.locator(".jp-DebuggerCallstackFrame").wait_for(state="detached")
+        page.locator(OFFERS_NEXT).wait_for()
+        ranks.locator("[data-rank='1']").click()
+        rows.wait_for()
         execute(page, "debugger:continue")
         ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
     # the debugger is on already, or not: the variables of the frame that differ are shown at once
@@ -402,6 +380,7 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
     kinds = page.locator(".jp-PauseOnExceptions-menu .lm-Menu-item")
     choose.click()
     kinds.get_by_text("uncaught", exact=True).click()
+    page.wait_for_function(CHOSEN, arg="uncaught")  # a reload before would lose the choice
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
@@ -420,6 +399,15 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
     lab.request("DELETE", "clusters/anew")
 
 
+CHOSEN = """async name => {
+    const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+    const asked = { type: 'request', seq: 0, command: 'dtrain/exceptions', arguments: {} };
+    const future = kernel.requestDebug(asked);
+    const answer = new Promise(resolve => { future.onReply = resolve; });
+    const { content } = await answer;
+    return content.body.filters.includes(name);
+}"""
+"""Whether the kernel of the notebook in front pauses on these exceptions."""
 HAS_POINTS = """async () => {
     const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
     const future = kernel.requestDebug({ type: 'request', seq: 0, command: 'debugInfo' });
@@ -429,6 +417,8 @@ HAS_POINTS = """async () => {
         .filter(lines => lines.length);
 }"""
 """The breakpoints that the kernel of the notebook in front has."""
+TABS_OF = """name => [...window.jupyterapp.shell.widgets('main')]
+    .filter(widget => widget.title.label === name).length"""
 IN_FRONT = "path => window.jupyterapp.shell.currentWidget?.context?.path === path"
 
 
@@ -478,7 +468,7 @@ def test_a_notebook_with_the_same_cell_has_breakpoints_of_its_own(lab: Lab, page
     open_notebook(page, lab, books[0])
     front = page.locator(".jp-NotebookPanel:visible")
     cell = front.locator(".jp-CodeCell").first
-    icons = cell.locator(".cm-breakpoint-gutter .cm-breakpoint-icon:visible")
+    icons = cell.locator(f".cm-breakpoint-gutter {POINT}")
     listed = page.locator(".jp-DebuggerBreakpoint")
     for book in books:
         page.evaluate(OPEN, book)
@@ -517,7 +507,7 @@ def test_a_file_that_ranks_import_has_a_gutter_in_its_editor(lab: Lab, page: Any
     editor = page.locator(".jp-FileEditor:visible")
     editor.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, editor, 2)
-    editor.locator(".cm-breakpoint-gutter .cm-breakpoint-icon:visible").first.wait_for()
+    editor.locator(f".cm-breakpoint-gutter {POINT}").first.wait_for()
     points = page.locator(".jp-DtrainDebug-points li")
     points.get_by_role("button", name="imported.py:2", exact=True).wait_for()
     shot(page, "debugger-file")
@@ -525,7 +515,13 @@ def test_a_file_that_ranks_import_has_a_gutter_in_its_editor(lab: Lab, page: Any
     run_cell(page, 1)
     ranks.get_by_text("Paused on 2 ranks.").wait_for()
     ranks.locator("[data-rank='1']").get_by_text("imported.py:2").wait_for()
+    # where the file is open, no copy of it is opened
+    page.wait_for_function(IN_FRONT, arg="imported.py")
+    editor.locator(".jp-DebuggerEditor-highlight").get_by_text("y = 2 * x").wait_for()
+    assert page.evaluate(TABS_OF, "imported.py") == 1
     execute(page, "debugger:continue")
+    editor.locator(".jp-DebuggerEditor-highlight").wait_for(state="detached")
+    page.evaluate(OPEN, book)
     output(page, 1).get_by_text("0…2").first.wait_for()
     page.locator(".jp-DebuggerBugButton").click()
     ranks.get_by_text("The debugger is off.").wait_for()

@@ -9,7 +9,7 @@ import pytest
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.geometry import EDGE, assert_inside
 from tests.ui.lab import Lab
-from tests.ui.panel.test_panel import run_cell
+from tests.ui.panel.cells import run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -101,6 +101,10 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     handle.focus()
     handle.press("ArrowRight")
     cell(page, 1).get_by_text("4 on rank 1").wait_for()
+    # nothing is left of the bars that were closed
+    bars = cell(page, 2).locator(".widget-hprogress")
+    bars.nth(1).wait_for()
+    assert (bars.count(), cell(page, 2).get_by_text("There were widgets here").count()) == (2, 0)
 
     # a rank gets a new process, which knows nothing of its widgets; those of the other one are as before
     lab.request("POST", "clusters/widgets/restart", {"ranks": [1]})

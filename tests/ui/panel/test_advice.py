@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import Lab
-from tests.ui.panel.test_panel import output, run_cell
+from tests.ui.panel.cells import output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(200)]
 

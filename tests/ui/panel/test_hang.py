@@ -9,7 +9,7 @@ import pytest
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.geometry import assert_inside
 from tests.ui.lab import Lab
-from tests.ui.panel.test_panel import Panel, fits, run_cell
+from tests.ui.panel.cells import Panel, fits, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -99,7 +99,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
 
     # from the card to the line, also where another notebook is in front
     page.get_by_role("tab", name="first.ipynb").click()
-    panel.node.get_by_role("link", name="cell [2], line 4").click()
+    panel.node.get_by_role("button", name="cell [2], line 4").click()
     cell(page, 1).locator(".cm-content:focus").wait_for()
     assert "second.ipynb" in page.locator(".lm-TabBar-tab.jp-mod-current", has_text="ipynb").inner_text()
     page.get_by_role("tab", name="first.ipynb").click()
@@ -128,7 +128,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     page.locator("#jupyterlab-splash").wait_for(state="detached")
     page.get_by_role("tab", name="Stacks: hang").click()
     groups.first.get_by_text("rank 0 waits for it").wait_for()
-    view.get_by_role("link", name="cell [2], line 4").first.click()
+    view.get_by_role("button", name="cell [2], line 4").first.click()
     cell(page, 1).locator("[data-kind=stuck]", has_text="rank 1 is here").wait_for()
 
     # an interrupt ends all of it, and is no alarm
@@ -145,7 +145,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     panel.says("Rank 1 is stuck. 1 rank waits for it.")
     cell(page, 3).locator("[data-kind=waits]", has_text="rank 0 waits here").wait_for()
     assert page.locator(".jp-DtrainDebug-marks [data-kind=stuck]").count() == 0
-    panel.node.get_by_role("link", name="stored.py, line 3").click()
+    panel.node.get_by_role("button", name="stored.py, line 3").click()
     page.locator("#jp-main-statusbar").get_by_text("Ln 3, Col 1").wait_for()
     page.get_by_role("tab", name="stored.py").wait_for()
 

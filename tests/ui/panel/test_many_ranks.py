@@ -11,7 +11,7 @@ import pytest
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.feed import Feed, run_feed, training
 from tests.ui.lab import TOKEN, Lab
-from tests.ui.panel.test_panel import run_cell
+from tests.ui.panel.cells import run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 RUN = "command => window.jupyterapp.commands.execute(command)"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import open_notebook, shot
-from tests.ui.lab import PATIENCE, Lab
+from tests.ui.lab import Lab
+from tests.ui.panel.cells import TRAINING, Panel, fits, output, run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -37,45 +38,9 @@ if rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 dist.barrier()"""
 ALIVE = "%%distributed\nprint('back', rank, 'model' in globals())"
-TRAINING = re.compile(r"Training( on 2 ranks|\. Both ranks keep pace)\.")
-"""On a busy machine it is not seen that ranks keep pace."""
 
 
-STOPPED = re.compile(r"Stopped in the panel at .+\. It ran for ")
-
-
-class Panel:
-    """The sidebar, as a user finds it."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.node = page.get_by_role("region", name="Distributed training")
-
-    def says(self, sentence: str | re.Pattern[str], within_s: float = 40) -> None:
-        self.node.locator(".jp-DtrainUi-sentence", has_text=sentence).wait_for(
-            timeout=within_s * PATIENCE * 1e3
-        )
-
-    def press(self, name: str) -> None:
-        self.node.get_by_role("button", name=name, exact=True).click()
-
-    def figure(self, name: str) -> str:
-        found: str = self.node.locator(f"[data-metric={name}]").inner_text()
-        return found
-
-
-def run_cell(page: Any, index: int) -> None:
-    page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".cm-content").click()
-    page.keyboard.press("Shift+Enter")
-
-
-def output(page: Any, index: int) -> Any:
-    return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".jp-DtrainOutput")
-
-
-def fits(panel: Panel) -> bool:
-    """Nothing is cut off sideways."""
-    return bool(panel.node.evaluate("e => e.scrollWidth <= e.clientWidth"))
+STOPPED = re.compile(r"Stopped in JupyterLab at .+\. It ran for ")
 
 
 def restart_from_a_peer(page: Any, panel: Panel) -> None:
@@ -161,7 +126,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.get_by_role("button", name="Close").click()
     output(page, 4).get_by_text("Rank 1 was lost: killed by signal 9 (SIGKILL).").wait_for()
     shot(page, "lost")
-    panel.press("copy the variables of another rank.")
+    panel.press("Or copy the variables of another rank.")
     assert page.locator(".jp-Dialog").get_by_label("Variables").input_value() == "0"
     page.get_by_role("button", name="Cancel").click()
     panel.press("Restart rank 1")

@@ -176,7 +176,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
     headline = panel.get_by_text("Accumulate 2 batches: about 9")
     screen.until(headline, 8, metrics=metrics, running=running)
     panel.get_by_text("10k → 11k samples/s.").first.wait_for()
-    panel.get_by_role("link", name="cell [7]").wait_for()
+    panel.get_by_role("button", name="cell [7]").wait_for()
     rows = panel.locator("[data-rank]")
     for row in rows.all():  # glyphs stand on the middle of their line
         _, top, _, bottom = row.locator("th").evaluate(BOX)
@@ -203,6 +203,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
         "state": "degraded",
         "ranks": ranks,
         "lost": [{**LOST, "at": time.time()}],
+        "without_lost": {"size": 7, "lost": [1], "replaced": [1], "ending": [7]},
         "summary": {"code": "lost", "values": {"ranks": "1", "failed": True}, "text": ""},
     }
     screen.until(panel.get_by_text("Rank 1 was lost. The cell has failed."), 8, **degraded)
@@ -236,7 +237,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
 
 def test_squares_by_keyboard_and_charts_on_one_line(screen: Screen) -> None:
     page, panel = screen.page, screen.panel
-    node = panel.get_by_role("gridcell", name="gpu-00")
+    node = panel.get_by_role("rowheader", name="gpu-00")
     screen.until(node, 64, slow=37)
     assert panel.locator(".jp-DtrainRanks-nodes [tabindex='0']").count() == 1, "one tab stop"
     node.focus()
@@ -246,7 +247,8 @@ def test_squares_by_keyboard_and_charts_on_one_line(screen: Screen) -> None:
     page.keyboard.press("Enter")
     screen.until(panel.locator("[data-square='9'][aria-selected='true']"), 64, slow=37)
     page.keyboard.press("End")
-    page.keyboard.press("Home")
+    panel.locator(".jp-DtrainRanks-nodeCount:focus").wait_for()
+    page.keyboard.press("Control+Home")
     page.keyboard.press("Enter")
     screen.until(panel.locator("[data-rank='7']"), 64, slow=37)
     height = panel.locator("[data-square='0']").evaluate("e => e.getBoundingClientRect().height")

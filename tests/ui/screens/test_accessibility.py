@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import Lab
-from tests.ui.panel.test_panel import output, run_cell
+from tests.ui.panel.cells import output, run_cell
+from tests.ui.screens.axe import AXE
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
-AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
 OURS = [".jp-Dtrain", ".jp-DtrainOutput", ".jp-DtrainStatus", ".jp-DtrainNotebook-picker"]
 THEMES = ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"]
 CELLS = [

@@ -111,6 +111,15 @@ def test_text_that_is_too_faint_is_found(blank: Any) -> None:
     assert [fault.check for fault in faults_of(root, COLOURS)] == ["contrast"]
 
 
+def test_the_target_of_a_link_may_reach_over_other_lines(blank: Any) -> None:
+    tall = "margin: -9px 0; padding: 9px 0"
+    link = f'<button style="border: 0; background: none; {tall}">cell 7</button>'
+    framed = f'<button style="{tall}">cell 7</button>'
+    assert faults_of(shown(blank, f"<p>in {link}, line 3<br>in {link}, line 9</p>")) == []
+    found = faults_of(shown(blank, f"<p>in {framed}, line 3<br>in {framed}, line 9</p>"))
+    assert "overlap" in {fault.check for fault in found}
+
+
 def test_elements_on_each_other_are_found(blank: Any) -> None:
     root = shown(blank, BROKEN["overlap"])
     with pytest.raises(AssertionError, match="overlap"):

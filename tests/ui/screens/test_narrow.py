@@ -17,6 +17,16 @@ SNIPPET = """<div class="jp-DtrainCluster-snippet"><pre>%load_ext dtrain_lab</pr
 <div><pre>%%distributed
 print(rank, device)</pre><button class="jp-DtrainUi-button">Insert</button></div></div>"""
 
+WHERE = ("all_reduce, no. 22,093 of this cell", "too unsteady to tell", "in a collective")
+HEADS = """<th class="jp-DtrainRanks-colGlyph"></th><th class="jp-DtrainRanks-colRank">Rank</th>
+<th class="jp-DtrainRanks-colSince">Since</th><th>Where</th>"""
+ROWS = "".join(
+    f"""<tr data-rank="{rank}" data-state="in collective"><td></td><th>{rank}</th>
+    <td class="jp-DtrainRanks-colSince">14&nbsp;s</td><td class="jp-DtrainRanks-doing">{where}</td></tr>"""
+    for rank, where in enumerate(WHERE)
+)
+RANKS = f"""<table class="jp-DtrainRanks-rows"><thead><tr>{HEADS}</tr></thead><tbody>{ROWS}</tbody></table>"""
+
 
 @pytest.fixture
 def blank(browser: Any) -> Iterator[Any]:
@@ -26,7 +36,7 @@ def blank(browser: Any) -> Iterator[Any]:
 
 
 def show(page: Any, body: str, width: int) -> None:
-    sheets = "".join((STYLE / f"{name}.css").read_text() for name in ("ui", "cluster", "job"))
+    sheets = "".join((STYLE / f"{name}.css").read_text() for name in ("ui", "cluster", "job", "ranks"))
     fonts = "--jp-code-font-size: 13px; --jp-code-font-family: monospace;"
     page.set_content(
         f"<style>{sheets} body {{ {fonts} font: 13px sans-serif; }}</style>"
@@ -52,3 +62,18 @@ def test_the_button_covers_no_code(blank: Any, width: int) -> None:
     )
     button = blank.locator("button").bounding_box()
     assert all(right <= button["x"] or bottom <= button["y"] for right, bottom in code), (code, button)
+
+
+@pytest.mark.parametrize("width", [200, 235, 300])
+def test_what_a_rank_does_wraps(blank: Any, width: int) -> None:
+    show(blank, RANKS, width)
+    cells = blank.locator(".jp-DtrainRanks-doing").all()
+    assert len(cells) == len(WHERE)
+    for cell in cells:
+        assert cell.evaluate("e => e.scrollWidth <= e.clientWidth"), cell.text_content()
+        right = cell.evaluate(
+            """e => { const r = document.createRange(); r.selectNodeContents(e);
+            const ends = [...r.getClientRects()].map(b => b.right);
+            return Math.max(...ends) - e.getBoundingClientRect().right; }"""
+        )
+        assert right <= 0, cell.text_content()

@@ -20,7 +20,7 @@ from tests.ui.feed import run_feed
 from tests.ui.geometry import COLOURS, Fault, faults_of
 from tests.ui.known import KNOWN, KNOWN_ACCESS, Known
 from tests.ui.lab import CHROMIUM_FLAGS, Lab, chromium
-from tests.ui.screens.test_accessibility import AXE
+from tests.ui.screens.axe import AXE
 from tests.ui.states import STATES
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, State
@@ -36,6 +36,16 @@ SIZES = ((1440, 900), (1024, 768))
 NARROW = 250
 """Pixels of the sidebar at the second size."""
 FLAGS = [*CHROMIUM_FLAGS, "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"]
+PUSHED_OUT = """() => {
+    const items = [...document.querySelectorAll('#jp-main-statusbar .jp-StatusBar-Item')]
+        .map(item => ({ text: item.textContent || item.title, box: item.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 0)
+        .sort((a, b) => a.box.left - b.box.left);
+    return items.filter(({ box }, i) =>
+        box.left < 0 || box.right > innerWidth || (i > 0 && items[i - 1].box.right > box.left + 1)
+    ).map(({ text }) => text);
+}"""
+"""Items of the status bar that are outside of the window, or below others."""
 ORDER = {state.name: place for place, state in enumerate(STATES)}
 MADE_WITH = pixels.BASELINES / "made-with.json"
 
@@ -140,6 +150,7 @@ def _look(stage: Stage, state: State, theme: str, found: Walk, *, pictured: bool
             faults = found.faults.setdefault(state.name, [])
             for part in page.locator(parts).all():
                 faults += faults_of(part)
+            faults += [Fault("pushed", "the status bar", item) for item in page.evaluate(PUSHED_OUT)]
         if pictured:
             path = SHOTS / "states" / f"{name}-{width}.png"
             # a state of the panel alone is shown without what stands beside it

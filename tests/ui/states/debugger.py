@@ -14,10 +14,11 @@ from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.paused_ranks import stop_error
 from tests.ui.states.notebooks import LOOP, START, code, notebook
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import DEBUGGER, NOTEBOOK, State
-from tests.ui.states.worlds import cluster_of, paused, ranks_of, resting
+from tests.ui.states.worlds import PLACE, cluster_of, paused, paused_at, ranks_of, resting
 
 CELL = "/tmp/ipykernel_1/1772453191.py"
 OTHER_CELL = "/tmp/ipykernel_1/2880564302.py"
@@ -63,8 +64,26 @@ WRONG = msgspec.structs.replace(
     wrong=(Wrong(CELL, 12, "NameError: name 'nosuch' is not defined", tuple(range(8))),),
     points={CELL: (Breakpoint(10), Breakpoint(12, condition="nosuch > 3"))},
 )
+RAISED = msgspec.structs.replace(
+    PAUSED,
+    ranks=tuple(
+        RankView(
+            rank,
+            "paused",
+            True,
+            "exception",
+            "ValueError: max() arg is an empty sequence",
+            SourceLocation("/home/ada/sft/preparation.py", 31, "normalize"),
+        )
+        if rank == 5
+        else RankView(rank, "running", True, operation=WAITS, place=HERE)
+        for rank in range(8)
+    ),
+    focus=5,
+)
+"""*Pause on exceptions*: one rank has stopped at its error, and the others wait for it."""
 ACROSS = (
-    AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all"),
+    AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all ranks"),
     AcrossRow(
         "batch['x']",
         False,
@@ -85,6 +104,15 @@ ACROSS = (
         differing=1,
         total=148,
         text="differs first in layers.11.mlp.w2 (1 of 148)",
+    ),
+)
+RAISED_ACROSS = (
+    AcrossRow(
+        "loss",
+        False,
+        (AcrossGroup((5,), "1.84213", exact="1.842134952545166"),),
+        text="1.84213 on rank 5",
+        running=(0, 1, 2, 3, 4, 6, 7),
     ),
 )
 HEARS = """async ([path, cell, across, body]) => {
@@ -143,7 +171,12 @@ def _world(state: Debugged) -> Cluster:
     ranks = ranks_of(size)
     if not state.paused:
         return cluster_of(name, resting(ranks))
-    return paused(name, ranks, waits=any(r.operation for r in state.ranks))
+    error = stop_error({r.rank: r.text for r in state.ranks if r.reason == "exception"})
+    if error is not None:
+        return paused_at(name, ranks, error)
+    places = {r.place for r in state.ranks if r.phase == "paused"}
+    waits = any(r.operation for r in state.ranks)
+    return paused(name, ranks, waits=waits, at=PLACE if len(places) == 1 else None)
 
 
 def _of(name: str, state: Debugged, rows: tuple[AcrossRow, ...] = (), *, pinned: bool = False) -> State:
@@ -186,4 +219,5 @@ STATES = (
     _of("debugger-failed", FAILED),
     _of("debugger-ended", ENDED),
     _of("debugger-wrong", WRONG),
+    _of("debugger-raised", RAISED, RAISED_ACROSS),
 )

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.wire.cluster import Phase, Reason, World
-from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, Logged, LogPiece
+from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Logged
+from dtrain_lab.wire.jobs.log import Log, LogBars, LogPiece
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
@@ -200,7 +201,17 @@ def _log(job: Job, query: str) -> LogPiece:
         )
     else:
         lines.append(Log(began + 130, 0, "accuracy 0.813 on 4,096 examples"))
-    return LogPiece(tuple(lines), "all", job.ended_at is not None, job.error, start=True)
+    bars = _bars(began + 131) if job.state == "running" else ()
+    return LogPiece(tuple(lines), "all", job.ended_at is not None, job.error, start=True, bars=bars)
+
+
+def _bars(at: float) -> tuple[LogBars, ...]:
+    """Nested bars: all ranks are in the same epoch, and not in the same batch."""
+    epochs = "epochs:  33%|###3      | 1/3 [12:04<24:08, 724.10s/it]"
+    batches = "batches:  {}%|####      | {}/500 [04:49<07:14, 1.45s/it]"
+    return tuple(
+        LogBars(at, rank, (epochs, batches.format(40, 200 + rank // 16)), error=True) for rank in range(32)
+    )
 
 
 def _list(stage: Stage) -> None:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from dtrain_lab.cells.errors import NO_ANSWER, failure_parts, joined, render_failure
+from dtrain_lab.metrics.verdicts import unanswered
+from dtrain_lab.wire.cells import CellRecord, CellResult, Failure
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import RankPhase
+from dtrain_lab.wire.metrics.verdicts import COMPUTING as COMPUTES
 from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
 from dtrain_lab.wire.stacks import Stack, StackFrame, Where
 from dtrain_lab.wire.summary import Summary
-from tests.ui.states.notebooks import trains
+from dtrain_lab.world.interrupts import give_up
+from dtrain_lab.world.members import Member, Members
+from dtrain_lab.world.state import State as WorldState
+from tests.ui.states.notebooks import LOOP, code, failure, ran, runs, trained, trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, PANEL, VIEW, State
 from tests.ui.states.training import ALL, SLOW
-from tests.ui.states.worlds import LAST, metrics_of, past, ranks_of, training
+from tests.ui.states.worlds import LAST, NOW, cluster_of, metrics_of, past, ranks_of, resting, training
 
 PEERS = (0, 1, 2, 3, 4, 6, 7)
 HERE = Where("train.ipynb", "[7]", None, "<module>", 6, "cell-2")
@@ -31,8 +39,7 @@ STUCK = Verdict(
     bytes=25 * 2**20,
     where=HERE,
     since_s=14.0,
-    hint="It never entered all_reduce no. 22,093 and is in the data loader. Often its data ended early, or a "
-    "branch skipped a step on this rank alone.",
+    hint="Often its data ended early, or a branch skipped a step on this rank alone.",
     actions=("interrupt", "stacks", "restart"),
     standings=(HangPosition((5,), True, where=HERE), WAIT),
 )
@@ -76,10 +83,11 @@ UNKNOWN = replace(
 
 def hanging(verdict: Verdict) -> Cluster:
     """A cluster whose ranks stand."""
+    blamed: RankPhase = "busy" if verdict.code == COMPUTES else "stuck"
     ranks = tuple(
         replace(
             rank,
-            state="stuck" if rank.rank in verdict.ranks else "in collective",
+            state=blamed if rank.rank in verdict.ranks else "in collective",
             doing=None if rank.rank in verdict.ranks else verdict.operation,
             where=HERE if rank.rank in verdict.ranks else THERE,
             last_seen_s=14.0,
@@ -117,6 +125,72 @@ def _shows(verdict: Verdict) -> State:
     return State(
         f"b-{verdict.code.replace('_', '-')}", show, part, pinned=pinned, beside=beside, contrast=pinned
     )
+
+
+WORLD, _ = give_up(
+    WorldState(
+        "ready",
+        members=Members(
+            Member(rank, 100 + rank, True, 0, "run-7" if rank == 5 else None, "run-7", rank == 5)
+            for rank in range(8)
+        ),
+    ),
+    0,
+)
+"""Rank 5 has not answered an interrupt; the others have ended the cell."""
+DEAF = unanswered.verdict(WORLD.deaf, WORLD.reason, (), 14.0)
+assert DEAF is not None
+FAILURES = tuple(
+    Failure(rank, "interrupted", NO_ANSWER, "")
+    if rank == 5
+    else Failure(rank, "interrupted", "KeyboardInterrupt", "", operation="all_reduce")
+    for rank in range(8)
+)
+SAID = failure_parts(FAILURES, tuple(range(8)))
+GIVEN_UP = CellResult(
+    "[7]",
+    tuple(range(8)),
+    FAILURES,
+    joined(SAID),
+    372.0,
+    traceback=tuple(render_failure(FAILURES, joined(SAID))),
+    interrupted=True,
+    said=SAID,
+)
+
+
+def _deaf(stage: Stage) -> None:
+    """A rank that does not answer the interrupt: the cell has ended without it."""
+    assert DEAF is not None
+    record = CellRecord(
+        "run-7",
+        "[7]",
+        tuple(range(8)),
+        "ended",
+        1,
+        str(stage.lab.work / "train.ipynb"),
+        "cell-2",
+        started_at=NOW - 386,
+        ended_at=NOW - 9,
+        result=GIVEN_UP,
+    )
+    runs(stage, "sft-8", (record, ()))
+    stage.notebook("train.ipynb", trained(ran(code(LOOP, [failure(GIVEN_UP)], 7), record)))
+    ranks = tuple(
+        replace(rank, state="stuck", doing=None) if rank.rank == 5 else rank for rank in resting(ranks_of(8))
+    )
+    world = cluster_of(
+        "sft-8",
+        ranks,
+        summary=Summary("deaf", {"ranks": "5", "count": 1}, DEAF.text),
+        metrics=metrics_of(ranks, verdicts=(DEAF,), current=False, last=LAST),
+        may=("stop", "restart", "stacks", "interrupt"),
+        has_run=True,
+    )
+    stage.hear([world])
+    stage.page.locator(PANEL).get_by_text(DEAF.text).first.wait_for()
+    stage.page.locator(NOTEBOOK).locator(".jp-DtrainOutput-bar").last.wait_for()
+    stage.settle()
 
 
 NOTHING_RED = """() => !document.querySelector(
@@ -170,6 +244,7 @@ def _stacks(name: str, verdict: Verdict) -> State:
 
 STATES = (
     *(_shows(verdict) for verdict in (STUCK, MISMATCH, COMPUTING, UNKNOWN)),
+    State("b-deaf", _deaf, (*ALL, f"{NOTEBOOK} .jp-Notebook")),
     State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook"), focused=True),
     _stacks("stacks", STUCK),
     _stacks("stacks-slow", SLOW),

@@ -27,7 +27,8 @@ ADVICE = Advice(
     change="Accumulate 2 batches",
     gain=1.09,
     gain_error=0.02,
-    cost="The effective batch becomes 512; scale the learning rate by 2 (linear) or 1.4 (square root).",
+    cost="The effective batch becomes 512: multiply the learning rate by 2 (linear scaling) or by 1.4 "
+    "(square-root scaling).",
     diff="",
     values={"every": 2, "times": 2, "root": "1.4", "batch": 512, "code": "dt.optimize(...)"},
     tryable=True,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.wire.cluster import Alternative, Cluster, Lost, Phase, Reason, World
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.shrinking import offered
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, STATUS, State
@@ -52,6 +53,7 @@ def _degraded() -> Cluster:
         state="degraded",
         summary=Summary("lost", values, "Rank 40 was lost. The cell has failed."),
         reason=Reason("rank_lost", why, "Restart it: %distributed restart 40."),
+        without_lost=offered([40], 64, 8),
         lost=(Lost(40, why, NOW - 94, "[7]", "train.ipynb", "cell-2", "step 1800 loss 1.402"),),
         **HPC,
     )

@@ -18,8 +18,13 @@ from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.profile import Environment, Profile, Slurm
 from dtrain_lab.wire.site import Site
+from dtrain_lab.wire.stacks import Where
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.traits import Traits
+from dtrain_lab.world.members import Member, Members
+from dtrain_lab.world.paused_ranks import StopError
+from dtrain_lab.world.state import State
+from dtrain_lab.world.summary import summarize
 
 NOW = 1772453191.0
 """2026-03-02, 12:06:31 UTC: the time of all pictures."""
@@ -213,21 +218,49 @@ def training(name: str, ranks: tuple[Rank, ...], **changes: Any) -> Cluster:
     return cluster_of(name, ranks, **{**known, **changes})
 
 
-def paused(name: str, ranks: tuple[Rank, ...], *, waits: bool = True) -> Cluster:
-    """A cluster whose ranks stand in the debugger; `waits`: but for rank 5, which is in a collective."""
-    size = len(ranks)
+PLACE = Where("train.ipynb", "[7]", None, "<module>", 10, "cell-2")
+"""Where ranks have stopped."""
+
+
+def paused(name: str, ranks: tuple[Rank, ...], *, waits: bool = True, at: Where | None = PLACE) -> Cluster:
+    """A cluster whose ranks stand in the debugger.
+
+    Args:
+        name: also its id.
+        ranks: of it.
+        waits: all of them but rank 5, which is in a collective.
+        at: the line of all that stand; None if they stand at several.
+    """
+    return _paused(name, ranks, {r.rank: "" for r in ranks if not waits or r.rank != 5}, at)
+
+
+def paused_at(name: str, ranks: tuple[Rank, ...], error: StopError) -> Cluster:
+    """A cluster whose debugger has stopped ranks at their error; the others wait for them.
+
+    Args:
+        name: also its id.
+        ranks: of it.
+        error: the error, and the ranks that have raised it.
+    """
+    place = Where(file="/home/ada/sft/preparation.py", function="normalize", line=31)
+    return _paused(name, ranks, dict.fromkeys(error.ranks, error.text), place)
+
+
+def _paused(name: str, ranks: tuple[Rank, ...], stopped: dict[int, str], at: Where | None) -> Cluster:
+    """Ranks stand in the debugger, some with the error at which they do; the others are in a collective."""
     standing = tuple(
-        replace(r, state="in collective", doing="all_reduce")
-        if waits and r.rank == 5
-        else replace(r, state="paused", doing=None)
+        replace(r, state="paused", doing=None, where=at or r.where)
+        if r.rank in stopped
+        else replace(r, state="in collective", doing="all_reduce")
         for r in ranks
     )
-    count, stand = (size - 1, f"0-4,6-{size - 1}") if waits else (size, f"0-{size - 1}")
-    text = f"Paused on {count} ranks." + (" Rank 5 waits in all_reduce." if waits else "")
+    members = Members(Member(r.rank, r.pid, True, 0, "run-7", "run-7", False) for r in ranks)
+    waiting = {r.rank: "all_reduce" for r in ranks if r.rank not in stopped}
+    world = State("ready", members=members)
     return training(
         name,
         standing,
-        summary=Summary("paused", {"ranks": stand, "count": count, "total": size}, text),
+        summary=summarize(name, world, Metrics(), (), paused=stopped, at=at, waiting=waiting),
         metrics=metrics_of(standing, current=False, last=LAST),
         state="paused",
     )

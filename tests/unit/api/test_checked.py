@@ -46,6 +46,11 @@ def test_another_one_is_refused_by_its_field(field: str, value: object, message:
         ((None, {"lr": [1, 2]}), {}, "dt.sweep: notebook is None."),
         (("a.ipynb", {"lr": [1, 2]}), {"parameters": ["steps"]}, "dt.sweep: parameters is a list."),
         (("a.ipynb", {"lr": [1, 2]}), {"sampler": "x"}, "dt.sweep: sampler can't be 'x'"),
+        (
+            ("a.ipynb", {"lr": [1, 2]}),
+            {"stage": "/d"},
+            "dt.sweep: stage can't be '/d': it must be a list.",
+        ),
     ],
 )
 def test_arguments_of_a_sweep_that_are_of_another_kind(
@@ -63,6 +68,13 @@ def test_arguments_of_a_sweep_that_are_of_another_kind(
         ("start", {"monitor": "yes"}, "monitor can't be 'yes': it must be True or False or None."),
         ("start", {"profile": None}, "profile can't be None: it must be a text."),
         ("submit", {"notebook": "a.ipynb", "time": 5}, "time can't be 5: it must be a text or None."),
+        (
+            "submit",
+            {"notebook": "a.ipynb", "monitor": 1},
+            "monitor can't be 1: it must be True or False or None.",
+        ),
+        ("submit", {"notebook": "a.ipynb", "options": "-x"}, "options can't be '-x': it must be a list."),
+        ("submit", {"notebook": "a.ipynb", "stage": 5}, "stage can't be 5: it must be a list."),
         (
             "submit",
             {"notebook": "a.ipynb", "retries": "1"},

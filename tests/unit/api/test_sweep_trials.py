@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dtrain_lab.api.python_hints import in_python, own_methods
+from dtrain_lab.api.submitted import in_python, own_methods
 from dtrain_lab.api.sweep import TRIAL_FIELDS, Sweep
 from dtrain_lab.errors import Conflict
 from dtrain_lab.sweeps.view import shown
-from tests.unit.sweeps.test_sweeps import begun, ended, sweep, through
+from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.sweeps import Importance
+from tests.unit.sweeps.studies import begun, ended, sweep, through
 
 
 def test_trials_and_the_best_have_the_documented_fields() -> None:
@@ -21,13 +24,33 @@ def test_trials_and_the_best_have_the_documented_fields() -> None:
     async def seen(_: str) -> Any:
         return info
 
-    made = Sweep(SimpleNamespace(sweeps=SimpleNamespace(sweep=seen), call=run), info)  # type: ignore[arg-type]
+    made = Sweep(SimpleNamespace(sweeps=SimpleNamespace(adopted=seen), call=run), info)  # type: ignore[arg-type]
     best = made.best()
     assert best is not None
     assert made.trials() == [best]
     assert tuple(best) == TRIAL_FIELDS
     assert (best["number"], best["value"], best["job"], best["ran_s"]) == (0, 1.5, "a", 1.0)
     assert all(f"`{field}`" in (Sweep.trials.__doc__ or "") for field in TRIAL_FIELDS)
+
+
+def test_an_importance_that_is_unknown_says_why() -> None:
+    record, _ = through(sweep(1), *begun(0, "a"), ended(0, 3.0, 1.5))
+    reason = "Only one parameter varies, so there is nothing to compare."
+    for found, shares, words in (
+        (Importance({}, Summary("one_parameter", {}, reason)), {}, f"{{}}  # {reason}"),
+        (Importance({"lr": 0.75, "width": 0.25}), {"lr": 0.75, "width": 0.25}, "{'lr': 0.75, 'width': 0.25}"),
+    ):
+        info = shown(record, "/f", 9.0, found)
+
+        async def seen(_: str, info: Any = info) -> Any:
+            return info
+
+        made = Sweep(SimpleNamespace(sweeps=SimpleNamespace(adopted=seen), call=run), info)  # type: ignore[arg-type]
+        known = made.importance()
+        assert known == shares
+        assert json.loads(json.dumps(known)) == shares
+        assert known.reason == ("" if shares else reason)
+        assert repr(known) == words
 
 
 def run(work: Any) -> Any:

@@ -18,7 +18,7 @@ from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
-from tests.unit.jobs.test_job_state import RECORD
+from tests.unit.jobs.records import RECORD
 
 HERE, THERE = Profile(backend="slurm", ssh=Ssh(login="one")), Profile(backend="slurm", ssh=Ssh(login="two"))
 
@@ -60,7 +60,7 @@ def test_local_jobs_of_two_workdirs_wait_for_each_other() -> None:
 def test_what_will_not_succeed_is_not_waited_for() -> None:
     assert waits(on("slurm"), on("slurm"), "succeeded") is None
     for state in ("failed", "cancelled", "lost"):
-        with pytest.raises(Conflict, match=f"n has not succeeded \\({state}\\)"):
+        with pytest.raises(Conflict, match=f'"n" has not succeeded \\({state}\\)'):
             waits(on("local"), on("local"), state)
     with pytest.raises(Conflict, match="don't run in the same queue"):
         waits(on("local"), on("ssh"))

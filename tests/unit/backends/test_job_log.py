@@ -18,6 +18,7 @@ from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.job_log import Output
 from dtrain_lab.services.jobs import log as job_log
+from dtrain_lab.wire.jobs.log import LogBars, LogPiece
 
 LINES = (
     "100.001 0 o loss 1.5 of a[0]",
@@ -127,25 +128,30 @@ async def test_overwritten_states_of_a_progress_bar_are_not_found(
     assert await found(tmp_path, places, text, ranks) == (None if line is None else BARS[line])
 
 
-async def test_a_progress_bar_of_any_length_is_shown_in_a_state_of_its_own(tmp_path: Path) -> None:
-    """One of an hour is longer than a piece of the log, whose rest would be lost."""
-    (tmp_path / job_files.log(0)).parent.mkdir(parents=True, exist_ok=True)
+async def test_a_progress_bar_of_any_length_is_its_last_state(tmp_path: Path) -> None:
+    """With all states, one of an hour would be longer than a piece of the log."""
     stream = asyncio.StreamReader(limit=1 << 20)
     stream.feed_data("\r".join(f"step {n} of 19999" for n in range(20000)).encode() + b"\n")
     stream.feed_eof()
     await Output(tmp_path, 0)._copy(3, stream, "e")
+    assert (tmp_path / job_files.log(0)).stat().st_size < 1000
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    here = [Place(cast(Transport, LocalTransport()), (0,))]
+    part = await job_log.read(record, here, "start", None)
+    assert [line.text for line in part.lines] == ["step 19999 of 19999"]
+
+
+async def test_only_one_part_begins_with_the_first_line(tmp_path: Path) -> None:
+    lines = [f"100.001 0 o line {n}\n" for n in range(8000)]
+    (tmp_path / job_files.log(0)).write_text("".join(lines))
     record: Any = SimpleNamespace(directory=str(tmp_path))
     here, at, shown = [Place(cast(Transport, LocalTransport()), (0,))], "start", []
-    while len(shown) < 100:
+    while len(shown) < len(lines):
         part = await job_log.read(record, here, at, None)
-        assert part.start == (at == "start"), "only one part begins with the first line"
+        assert part.start == (at == "start")
         at = part.offset
         shown += [line.text for line in part.lines]
-        if not part.more:
-            break
     assert not (await job_log.read(record, here, "end", None)).start
-    assert shown[-1] == "step 19999 of 19999"
-    assert all(re.fullmatch(r"step \d+ of 19999", text) for text in shown)
 
 
 async def test_a_line_that_is_found_is_read_whole(tmp_path: Path, places: list[Place]) -> None:
@@ -160,7 +166,7 @@ async def test_a_line_that_is_found_is_read_whole(tmp_path: Path, places: list[P
 
 
 async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None:
-    """As the notebook's output does; the file has all states."""
+    """As the notebook's output does; a file of an earlier version has all states."""
     rows = (
         b"100.001 0 o before",
         b"100.002 0 e \rr0:   0%|  | 0/2\rr0:  50%|# | 1/2\rr0: 100%|##| 2/2",
@@ -172,12 +178,60 @@ async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None
     (tmp_path / job_files.log(0)).write_bytes(b"".join(row + b"\n" for row in rows))
     record: Any = SimpleNamespace(directory=str(tmp_path))
     here = [Place(cast(Transport, LocalTransport()), (0,))]
-    lines, *_, start = await job_log.read(record, here, "end", None)
-    assert start, "the whole of a short log is at its end"
-    assert [line.text for line in lines] == [
+    part = await job_log.read(record, here, "end", None)
+    assert part.start, "the whole of a short log is at its end"
+    assert [line.text for line in part.lines] == [
         "before",
         "r0: 100%|##| 2/2",
         "of Windows",
         r"C:\results",
         "",
     ]
+
+
+OUTER = "\repochs: {}/2"
+INNER = "\n\rbatches: {}/9\x1b[A"
+"""As tqdm draws a nested bar: below the other one, and back."""
+
+
+async def test_nested_bars_stay_in_place_and_are_lines_when_they_have_ended(tmp_path: Path) -> None:
+    """Each refresh of the inner bar was a line of its own."""
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    here = [Place(cast(Transport, LocalTransport()), (0,))]
+    stream = asyncio.StreamReader()
+    copied = asyncio.create_task(Output(tmp_path, 0)._copy(3, stream, "e"))
+    stream.feed_data(b"begin\n" + OUTER.format(0).encode())
+    for batch in range(10):
+        for piece in re.split("(?<=\n)", INNER.format(batch)):
+            stream.feed_data(piece.encode())
+            await asyncio.sleep(0)
+    stream.feed_data(OUTER.format(1).encode())
+    async with asyncio.timeout(30):
+        while (part := await job_log.read(record, here, "start", None)).bars == () or (
+            part.bars[0].rows != ("epochs: 1/2", "batches: 9/9")
+        ):
+            await asyncio.sleep(0.01)
+    assert [line.text for line in part.lines] == ["begin"]
+    assert await found(tmp_path, here, "batches", None) is None, "they are no lines yet"
+    assert [line.text for line in (await job_log.read(record, here, "start", {0})).lines] == []
+    stream.feed_data(OUTER.format(2).encode() + b"\n\n" + "Größe\n".encode())
+    stream.feed_eof()
+    await copied
+    part = await job_log.read(record, here, "start", None)
+    assert [line.text for line in part.lines] == ["begin", "epochs: 2/2", "batches: 9/9", "Größe"]
+    assert [bars.rows for bars in part.bars] == [()]
+    assert all(line.error for line in part.lines)
+
+
+async def test_bars_of_a_killed_rank_are_its_last_lines(tmp_path: Path) -> None:
+    stream = asyncio.StreamReader()
+    stream.feed_data(b"a\r\nb\r" + OUTER.format(1).encode())
+    stream.feed_eof()
+    await Output(tmp_path, 0)._copy(0, stream, "o")
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    part = await job_log.read(record, [Place(cast(Transport, LocalTransport()), (0,))], "start", None)
+    assert [line.text for line in part.lines] == ["a", "epochs: 1/2"]
+    bars = job_log.CurrentBars()
+    bars.take(LogPiece(part.lines, part.offset, bars=(LogBars(2.0, 1, ("x", "y")),)))
+    bars.take(LogPiece((), part.offset))
+    assert [(line.rank, line.text) for line in bars.lines()] == [(1, "x"), (1, "y")]

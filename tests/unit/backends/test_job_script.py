@@ -14,12 +14,10 @@ import pytest
 from dtrain_lab.backends import script, script_lines
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.services.policy import backends
-from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
-from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm
+from tests.unit.backends.job_scripts import GOLDEN, record
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 FULL = Profile(
     backend="slurm",
     memory_per_node="64G",
@@ -34,35 +32,6 @@ FULL = Profile(
     name="cluster",
     network=Network(ports="21000-21099"),
 )
-
-
-def record(profile: Profile, nodes: int, ranks: int, *, gpus: int = 0, **more: Any) -> JobRecord:
-    plan = Plan(
-        profile.name,
-        profile.backend,
-        tuple(NodePlan(f"n{i}", f"10.0.0.{i + 1}", i * ranks, ranks, gpus, 6) for i in range(nodes)),
-        "/venv/bin/python",
-        dict(profile.environment.variables),
-        "",
-        "gloo",
-        True,
-        cpus_per_rank=6,
-        traits=backends.backend(profile.backend).traits,
-    )
-    made = JobRecord(
-        "0123456789ab",
-        JobRequest("nb/train it.ipynb"),
-        profile,
-        plan,
-        "train it",
-        "/work/it's here/0123456789ab",
-        "me",
-        "login",
-        1.0,
-        "srun",
-        checkpoints="/work/it's here/0123456789ab/checkpoints",
-    )
-    return msgspec.structs.replace(made, **more)
 
 
 def asked(**more: Any) -> JobRequest:
@@ -101,6 +70,19 @@ def test_a_host_that_starts_late_removes_nothing_that_ranks_of_others_have_writt
     removed = [line for line in SCRIPTS["job_host"].splitlines() if re.search(r"\b(rm|mv|>) ", line)]
     assert removed
     assert not [line for line in removed if ".once" in line or "error." in line]
+
+
+@pytest.mark.parametrize(("code", "left"), [(0, b"{}\n"), (124, None)])
+def test_nodes_that_do_not_say_their_networks_in_time_hold_up_no_job(
+    code: int, left: bytes | None, tmp_path: Path
+) -> None:
+    lines = SCRIPTS["job_srun"].splitlines()
+    [last] = [number for number, line in enumerate(lines) if "dtrain_lab.node interfaces" in line]
+    limited = f'timeout() {{ [ "$4" = srun ] && echo "{{}}"; return {code}; }}'  # as it does after 30 s: 124
+    script = "\n".join([limited, *lines[last - 1 : last + 1]])
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
+    file = tmp_path / "interfaces.jsonl"
+    assert (file.read_bytes() if file.exists() else None) == left
 
 
 def test_a_line_break_reaches_no_directive() -> None:

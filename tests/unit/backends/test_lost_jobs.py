@@ -35,7 +35,7 @@ from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
 from tests.faults import note
-from tests.unit.jobs.test_job_state import RECORD
+from tests.unit.jobs.records import RECORD
 
 TAKEN = replace(RECORD, checkpoints="/f/1234abcd/checkpoints", directory="/f/1234abcd")
 

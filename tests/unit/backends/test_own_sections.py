@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import EntryPoint
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.sections import section_of
 from dtrain_lab.errors import BadProfile, BadRequest, Forbidden, NotFound
 from dtrain_lab.placement import policy, profile
+from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import slots
@@ -30,11 +32,13 @@ class Keys(Struct, frozen=True):
     mode: Literal["packed", "spread"] = "packed"
     hosts: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    launcher: str | None = None
+    allocation: Annotated[str, Meta(pattern=r"^(new|\d+)$", description='"new" or a number')] = "new"
 
 
 class Farm(Backend):
     name = "farm"
-    traits = Traits(schedules=True)
+    traits = Traits(schedules=True, launchers=("srun", "torchrun"))
     section = Keys
 
 
@@ -87,6 +91,8 @@ def test_a_key_that_an_earlier_version_had_is_ignored_in_records() -> None:
         ("[farm]\npriority = 'high'\n", 3, "[farm] priority takes a whole number, not text", "priority = 2"),
         ("[farm]\nhosts = [1]\n", 3, "[farm] each value of hosts has to be text in quotes", "Correct"),
         ("[farm]\nmode = 'speed'\n", 3, '[farm] mode is "speed"', "Use one of packed, spread."),
+        ("[farm]\nallocation = 'nwe'\n", 3, '[farm] allocation is "nwe"', 'Use "new" or a number.'),
+        ("[farm]\nallocation = 3\n", 3, "[farm] allocation takes text in quotes, not a whole", '"…"'),
         ("farm = 1\n", 2, "farm takes a table, not a whole number", "Correct"),
     ],
 )
@@ -127,7 +133,7 @@ def test_the_administrator_limits_its_options_and_hosts(rules: Policy, said: str
 
 def test_its_hosts_are_known_where_hosts_are_asked_for() -> None:
     profiles.write("farmed", WHOLE)
-    assert slots.hosts("farmed") == ("gate",)
+    assert asyncio.run(slots.hosts("farmed")) == ("gate",)
 
 
 def test_speeds_are_measured_again_when_the_table_changes() -> None:
@@ -141,6 +147,19 @@ def test_a_job_overrides_its_options() -> None:
     with pytest.raises(BadRequest, match="has no setting partition") as refused:
         backends.backend("farm").as_asked(read(WHOLE), JobRequest("nb.ipynb", partition="gpu"))
     assert refused.value.details == {"field": "partition"}
+
+
+def test_its_launcher_starts_the_ranks_unless_the_job_names_one() -> None:
+    farm, named = backends.backend("farm"), read('backend = "farm"\n[farm]\nlauncher = "torchrun"\n')
+    asked = JobRequest("nb.ipynb")
+    assert launcher(asked, read(WHOLE), farm) == "srun"
+    assert launcher(asked, named, farm) == "torchrun"
+    assert launcher(JobRequest("nb.ipynb", launcher="srun"), named, farm) == "srun"
+    with pytest.raises(BadProfile, match=r'\[farm\] launcher is "mpirun"') as refused:
+        launcher(asked, Profile("farm", section={"launcher": "mpirun"}), farm)
+    assert refused.value.hint == "Use srun or torchrun."
+    with pytest.raises(BadRequest, match='no launcher "agents"'):
+        launcher(JobRequest("nb.ipynb", launcher="agents"), named, farm)
 
 
 def test_a_job_overrides_slurms_table() -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.slurm import allocation_end, partitions, reasons
+from dtrain_lab.backends.slurm.backend import SlurmBackend
+from dtrain_lab.backends.slurm.batch_jobs import BatchJob
+from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
+from dtrain_lab.jobs.file_names import BATCH
 from dtrain_lab.placement import activation, amounts
 from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.summary import soon
+from tests.unit.backends import job_scripts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GPU = Partition("gpu", tuple(NodeFacts(f"g{i}", "", 32, 8, 512 << 30) for i in range(4)), 86_400, True)
@@ -212,8 +221,9 @@ def test_every_kind_of_environment_starts_its_python() -> None:
     }
     for kind, words in kinds.items():
         assert activation.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
-    with pytest.raises(BadProfile, match='"venv" has no path'):
+    with pytest.raises(BadProfile, match='"venv" has no path') as error:
         activation.python(Environment(kind="venv"), "p")
+    assert error.value.hint == "Set [environment] path to the folder of the venv."
 
 
 @pytest.mark.parametrize(
@@ -294,3 +304,30 @@ def test_the_limit_is_in_the_sentence_where_it_is_near() -> None:
     near = soon(said, 1000.0 + 95, 1000.0)
     assert near.text == "Ready. 2 ranks wait for a cell. Its allocation ends in 1 min 35 s."
     assert near.code == "ready"
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [(None, []), ("7", ["--dependency=afterok:7", "--kill-on-invalid-dep=yes"])],
+)
+async def test_the_command_that_is_shown_is_the_one_that_submits(after: str | None, words: list[str]) -> None:
+    ran: list[Sequence[str]] = []
+
+    class Commands:
+        async def write(self, *_: Any) -> None: ...
+
+        async def run(self, command: Sequence[str], **_: Any) -> Done:
+            ran.append(command)
+            return Done(0, b"8\n", "")
+
+    job = job_scripts.record(Profile(backend="slurm"), 1, 1)
+    job = replace(job, request=replace(job.request, after=after))
+    commands: Any = Commands()
+
+    async def sooner() -> tuple[()]:
+        return ()
+
+    handle = await BatchJob(job, commands, Queue(commands, lambda: 30.0), sooner).start({})
+    assert handle.job == "8"
+    assert ran == [shlex.split(SlurmBackend().command(job))]
+    assert ran[0] == ["sbatch", "--parsable", *words, f"{job.directory}/{BATCH}"]

@@ -81,6 +81,15 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
     )
 
 
+def test_other_errors_are_counted() -> None:
+    def said(count: int) -> str:
+        found = [failed(rank, f"bad {rank}") for rank in range(count)]
+        return cell_errors.joined(cell_errors.failure_parts(found, tuple(range(count))))
+
+    assert said(2) == "Ranks 0–1 failed: RuntimeError: bad 0 (and 1 other)."
+    assert said(3) == "Ranks 0–2 failed: RuntimeError: bad 0 (and 2 others)."
+
+
 def test_a_gpu_that_a_process_can_no_longer_use_is_told_with_the_way_out() -> None:
     broken = failed(1, "CUDA error: device-side assert triggered\nCUDA kernel errors might be reported later")
     assert cell_errors.joined(cell_errors.failure_parts([broken], (0, 1))) == (
@@ -109,7 +118,7 @@ def test_a_stop_is_told_by_its_kind_and_not_by_its_words() -> None:
     assert part.values == {"ranks": "0-1", "by": "kernel", "at": noon, "notebook": "b.ipynb"}
     assert cluster_endings.stopped_by(by, "/home/me/b.ipynb", now=noon) == " by this notebook at 12:04"
     assert cluster_endings.stopped_by(by, now=noon + 86400) == " by b.ipynb on 26 November at 12:04"
-    assert cluster_endings.stopped_by(Ending("server", None, noon), now=noon) == " in the panel at 12:04"
+    assert cluster_endings.stopped_by(Ending("server", None, noon), now=noon) == " in JupyterLab at 12:04"
     assert (
         cluster_endings.stopped_by(Ending("idle", None, noon, 1800), now=noon)
         == " at 12:04: it ran no cell for 30 min"

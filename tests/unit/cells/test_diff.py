@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.cells.diff import STATISTICS_SYNC, Leaf, compare, sentence
+from dtrain_lab.cells.diff import STATISTICS_SYNC, compare, sentence
+from dtrain_lab.wire.links.values import Leaf
 
 
 @pytest.mark.parametrize(

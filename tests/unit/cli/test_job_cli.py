@@ -15,23 +15,17 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends.slurm import allocation, steps
 from dtrain_lab.backends.slurm import backend as slurm
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cli import job as cli
-from dtrain_lab.cli import show
+from dtrain_lab.cli.base import show
+from dtrain_lab.cli.jobs import job as cli
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import BadProfile, BadRankSet, BadRequest
-from dtrain_lab.jobs.state import job
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.policy import backends
-from dtrain_lab.services.sweeps import folder as sweep_folders
-from dtrain_lab.wire.jobs.folder import End, FolderState
-from dtrain_lab.wire.jobs.job import Log, LogPiece
-from dtrain_lab.wire.status import Status
-from tests.unit.jobs.test_job_state import RECORD, error
-
-BAD = error(0, 1.0, "prompt ends with [/INST] and [bold]", "ValueError")
-FAILED = job(RECORD, FolderState(190.0, End(1, 200.0), errors=(BAD,)), Status("ended"), 201.0)
+from dtrain_lab.wire.jobs.log import Log, LogBars, LogPiece
+from tests.unit.jobs.records import FAILED, RECORD
 
 
 @pytest.fixture
@@ -87,13 +81,15 @@ def test_a_job_is_shown_as_its_view_shows_it(monkeypatch: pytest.MonkeyPatch) ->
         f"Size: {trained.size.nodes} × {trained.size.ranks_per_node} = 4 ranks",
         "Parameters: lr 0.01, name [digits]",
         "Time: 10 s",
-        "Started again from: older000, at step 1,024",
+        "Resumed from: older000, at step 1,024",
         "Logged by rank 0: lr 0.01 (step 1,200)",
         "Logged, mean over ranks: loss 0.5123 (step 1,200)",
         "Checkpoint: step 2,304",
         f"Folder: {trained.directory}",
     ):
         assert line in shown
+    trained = replace(trained, resumed_step=None)
+    assert "Started over after: older000" in terminal("job", "show", "n").stdout.splitlines()
     assert {line.split(":")[0] for line in shown} >= {"Submitted", "Started", "Ended"}
     assert not any("None" in line for line in shown)
 
@@ -133,6 +129,44 @@ def test_deleting_asks_first(jobs: Jobs, tmp_path: Path) -> None:
     assert json.loads(terminal("job", "list", "--json").stdout) == []
 
 
+def test_prune_leaves_the_trials_of_sweeps_to_their_sweep(
+    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by hand: it listed the trials as single jobs, the sweep's best one among them."""
+
+    async def ended(*_: Any) -> Any:
+        return [replace(FAILED, id="t1", name="tune 1", sweep="s1"), FAILED]
+
+    monkeypatch.setattr(Jobs, "old", ended)
+    shown = terminal("job", "prune", "--dry-run").stdout
+    assert "tune 1" not in shown
+    assert "1 would be deleted." in shown
+    assert "1 trial of a sweep stays; delete a whole sweep: dtrain-lab sweep delete ID" in shown
+    assert [one["id"] for one in json.loads(terminal("job", "prune", "--dry-run", "--json").stdout)] == [
+        FAILED.id
+    ]
+
+
+def test_a_command_is_the_first_to_ask_for_the_portal_of_its_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Found by hand: the hint of `job resume` was "Cancel it first: job.cancel()"."""
+    kinds: list[str] = []
+    monkeypatch.setattr(Portal, "_instance", None)
+
+    def look(*_: Any) -> Any:
+        kinds.append(Portal.get().kind)
+        raise BadRequest("No.", "")
+
+    monkeypatch.setattr(cli, "job", look)
+    terminal("job", "resume", "n", code=2)
+    Portal.get().close()
+    monkeypatch.setattr(Portal, "_instance", None)
+    after = Portal.get()
+    after.close()
+    assert (kinds, after.kind) == (["terminal"], "python"), "only while a command runs"
+
+
 def test_days_are_a_number_and_a_closed_stdin_is_nobody(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     for days in ("-1", "nan"):
         assert "is not a number of days" in terminal("job", "prune", "--older-than", days, code=2).stderr
@@ -166,17 +200,23 @@ def test_errors_are_json_where_the_rest_is(jobs: Jobs) -> None:
 def test_a_sweep_is_no_job_and_its_command_is_named(
     jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_folders, "base", lambda: tmp_path / "sweeps")
+    monkeypatch.setattr(sweep_names, "base", lambda: tmp_path / "sweeps")
     (tmp_path / "sweeps" / "1f2e3d").mkdir(parents=True)
-    (tmp_path / "sweeps" / "1f2e3d" / sweep_folders.RECORD).write_text('{"name": "lr", "state": "running"}')
+    (tmp_path / "sweeps" / "1f2e3d" / sweep_names.RECORD).write_text('{"name": "lr", "state": "running"}')
     for name in ("1f2e3d", "1f2e", "lr"):
-        told = json.loads(terminal("job", "show", name, "--json", code=3).stderr)
-        assert told["message"] == f'"{name}" is a sweep, not a job.'
-        assert told["hint"] == f"Show it: dtrain-lab sweep show {name}"
+        for command in ("show", "logs", "resume", "duplicate", "cancel", "stacks"):
+            told = json.loads(terminal("job", command, name, "--json", code=3).stderr)
+            assert told["message"] == f'"{name}" is a sweep, not a job.'
+            assert told["hint"].startswith(f"Show it: dtrain-lab sweep show {name}. ")
+            assert told["hint"].endswith(f": dtrain-lab sweep trials {name}")
 
 
 def test_a_log_is_followed_line_by_line(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces = [LogPiece((Log(1.0, 0, "[a]"), Log(2.0, 1, "b")), "0:9"), LogPiece((), "0:9", end=True)]
+    bars = (LogBars(3.0, 0, ("50%",), error=True),)
+    pieces = [
+        LogPiece((Log(1.0, 0, "[a]"), Log(2.0, 1, "b")), "0:9", bars=bars),
+        LogPiece((), "0:9", end=True),
+    ]
 
     class Reader:
         async def logs(self, **_: Any) -> LogPiece:
@@ -187,7 +227,7 @@ def test_a_log_is_followed_line_by_line(jobs: Jobs, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Jobs, "reader", reader)
     lines = terminal("job", "logs", "-f", "n", "--json").stdout.splitlines()
-    assert [json.loads(line)["text"] for line in lines] == ["[a]", "b"]
+    assert [json.loads(line)["text"] for line in lines] == ["[a]", "b", "50%"]
 
 
 def test_a_job_that_does_not_end_in_time_is_no_traceback(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

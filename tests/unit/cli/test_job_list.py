@@ -21,8 +21,8 @@ from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.sweeps import Sweep
-from tests.unit.jobs.test_job_state import RECORD
-from tests.unit.sweeps.test_sweeps import begun, ended, sweep, through
+from tests.unit.jobs.records import RECORD
+from tests.unit.sweeps.studies import begun, ended, sweep, through
 
 
 def terminal(*words: str) -> str:
@@ -93,7 +93,7 @@ def test_to_end_what_has_ended_is_the_same_for_jobs_and_sweeps(monkeypatch: pyte
 
     for name in ("job", "cancel", "wait"):
         monkeypatch.setattr(Jobs, name, of_jobs)
-    for name in ("sweep", "stop", "wait"):
+    for name in ("sweep", "adopted", "stop", "wait"):
         monkeypatch.setattr(Sweeps, name, of_sweeps)
     assert terminal("job", "cancel", "late") == "late (late0001) has already ended: Done after 10 s.\n"
     said = "train (s1) has already ended: 2 of 2 trials done; best loss 1.5 in trial 0.\n"

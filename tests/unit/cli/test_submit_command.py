@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 import dtrain_lab as dt
-from dtrain_lab.cli.submit import _parameter, submit
-from dtrain_lab.cli.sweep import run
+from dtrain_lab.cli.jobs.parameters import parameters_of
+from dtrain_lab.cli.jobs.submit import submit
+from dtrain_lab.cli.jobs.sweep import run
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.command import submit_command
+from dtrain_lab.jobs.request_options import JOB_OPTIONS
 from dtrain_lab.wire.jobs.job import JobRequest
 from tests.books import write
 
@@ -55,23 +57,12 @@ def test_all_of_a_request_comes_back() -> None:
         files=False,
         monitor=False,
         kernel="python3",
+        framework="torch",
     )
     found = given(request)
     assert found["notebook"] == "/home/me/a b.ipynb"
-    names = {
-        "time": "limit",
-        "warn_s": "warn",
-        "notebook": None,
-        "parameters": "params",
-        "python": None,
-        "names": None,
-        "sweep": None,
-        "at_once": None,
-    }
-    for field in request.__struct_fields__:
-        name = names.get(field, field)
-        if name is not None and field != "parameters":
-            assert found[name] == getattr(request, field), field
+    for option in JOB_OPTIONS:
+        assert found[option.field] == getattr(request, option.field), option.field
 
 
 @pytest.mark.parametrize(
@@ -98,8 +89,9 @@ def test_all_of_a_request_comes_back() -> None:
 )
 def test_parameters_keep_their_kind(value: Any) -> None:
     (text,) = given(JobRequest("x", parameters={"größe": value}))["params"]
-    assert _parameter(text) == ("größe", value)
-    assert type(_parameter(text)[1]) is type(value)
+    parameters = parameters_of([text])
+    assert parameters == {"größe": value}
+    assert type(parameters["größe"]) is type(value)
 
 
 @pytest.mark.parametrize(("source", "code"), [("print(rank)", 0), ("x = = 1", 2)])

@@ -9,7 +9,7 @@ import sys
 import pytest
 from rich.cells import cell_len
 
-from dtrain_lab.cli.tables import print_table, table_lines
+from dtrain_lab.cli.base.tables import print_table, table_lines
 
 JOBS = ("id", "name", "state", "profile", "size", "time", "")
 ROWS = [

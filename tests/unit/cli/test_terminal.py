@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from dtrain_lab.api import prompts
 from dtrain_lab.backends.hosts.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
+from dtrain_lab.cli.base.show import reports_errors
 from dtrain_lab.cli.main import main
-from dtrain_lab.cli.show import reports_errors
 from dtrain_lab.errors import BadRequest, NotFound, StartFailed
 from dtrain_lab.machine import folders
 from dtrain_lab.machine.folders import RUNTIME_VARIABLE

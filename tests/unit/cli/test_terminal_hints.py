@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.cli.show import in_terminal
+from dtrain_lab.cli.base.show import in_terminal
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from dtrain_lab.debugger.requests import Order
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import Conflict, DtrainError, Unreachable
-from dtrain_lab.services.debugger import debug_session, debugger_lock
+from dtrain_lab.services.debugger import debug_session, debugger_lock, running_ranks
 from dtrain_lab.services.debugger.debugger_lock import DebuggerLock
 from dtrain_lab.wire import clients
-from tests.unit.debugger.test_dap import paused
+from tests.unit.debugger.paused_ranks import paused
 
 ENDED = Unreachable("hosts-2 has ended.", "", code="ended")
 NO_ANSWER = Unreachable("hosts-2 did not answer in 30 s.", "", code="no_answer")
@@ -84,7 +84,7 @@ async def test_ranks_that_were_let_go_meanwhile_are_attached_again() -> None:
 
 
 async def test_whoever_looks_at_running_ranks_waits_for_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debug_session, "POLL_S", 0.0)
+    monkeypatch.setattr(running_ranks, "POLL_S", 0.0)
     told: list[Dap] = []
     client = debug_session.DebugSession("a.ipynb", told.append)
     client.state = paused(2, 0)
@@ -100,7 +100,7 @@ async def test_whoever_looks_at_running_ranks_waits_for_the_claim(monkeypatch: p
             return {1: b'{"success": true, "body": {"place": null}}'}
 
     client._connection = Head()  # type: ignore[assignment]
-    await client._poll_others()
+    await running_ranks.RunningRanks(client, client._show).watch()
     assert (asked, client.state.ranks[1].phase) == (2, "idle")
 
 

@@ -6,6 +6,7 @@ import base64
 from array import array
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -21,31 +22,17 @@ from dtrain_lab.debugger.state import (
     State,
     inward,
     outward,
-    sized,
     to_rank,
 )
 from dtrain_lab.debugger.view import view
 from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.rank.debugger import hit_counts
+from dtrain_lab.wire.links.values import ValueSummary
+from tests.unit.debugger.paused_ranks import attached, paused
 
 CELL = "/tmp/ipykernel_1/77.py"
 OWN = "/tmp/ipykernel_1/88.py"
 MAGIC = "%%distributed\nx = 1"
-
-
-def attached(size: int = 3) -> State:
-    state = replace(sized(State(), size), on=True)
-    for rank in range(size):
-        state = state.rank(rank, attached=True)
-    return state
-
-
-def paused(size: int = 3, *ranks: int) -> State:
-    state = events.cell_began(attached(size), range(size))
-    place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
-    for rank in ranks or range(size):
-        state, _ = events.happened(state, rank, "stopped", {"reason": "breakpoint", "place": place})
-    return state
 
 
 def ask(command: str, **arguments: Any) -> Dap:
@@ -287,6 +274,39 @@ def test_frames_variables_and_scopes_are_numbered_by_rank() -> None:
     assert [v["name"] for v in got["body"]["variables"]] == ["x"]
 
 
+def test_steps_are_offered_while_an_idle_rank_is_looked_at_and_move_the_paused_ones() -> None:
+    """JupyterLab's buttons are disabled unless a thread has stopped, and never say why."""
+
+    def told(emitted: tuple[Dap, ...]) -> list[tuple[str, int]]:
+        shown = [e for e in emitted if e["event"] in ("stopped", "continued")]
+        return [(e["event"], e["body"]["threadId"] - FIRST_THREAD) for e in shown]
+
+    state = replace(paused(3, 0, 1).rank(2, phase="idle", attached=True), focus=0)
+    state, _, _, emitted = serve(state, ask("dtrain/focus", rank=2))
+    assert told(emitted) == [("continued", 0), ("stopped", 2)], "the other's frames are not shown as its own"
+    _, _, info, _ = serve(state, ask("debugInfo"), kernel={"success": True, "body": {}})
+    assert info["body"]["stoppedThreads"] == [FIRST_THREAD + 2], "also after a reload"
+    assert to_rank(state, ask("stackTrace", threadId=1))["arguments"] == {"threadId": FIRST_THREAD + 2}
+    none = {2: {"success": False, "message": "Rank 2 is not paused."}}
+    _, _, stack, _ = serve(state, ask("stackTrace", threadId=FIRST_THREAD + 2), none)
+    assert stack["body"] == {"stackFrames": []}
+    assert not requests.asks_kernel(state, ask("evaluate", expression="x"))
+    with pytest.raises(Conflict, match="Rank 2 is not paused"):
+        serve(state, ask("evaluate", expression="x"))
+    state, orders, _, _ = serve(state, ask("next", threadId=FIRST_THREAD + 2), {0: OK, 1: OK})
+    assert list(orders[0].arguments) == [0, 1]
+    state, emitted = events.happened(state, 0, "continued", {})
+    assert told(emitted) == [("continued", 2)], "none is paused any more"
+    state, _ = events.happened(state, 0, "stopped", {"reason": "step"})
+    state, emitted = events.settled(state)
+    assert (state.focus, told(emitted)) == (2, [("stopped", 2)]), "it stays in focus"
+    alone, _, _, emitted = serve(state, ask("dtrain/mode", mode="this"))
+    assert told(emitted) == [("continued", 2)], "no rank would move: the sidebar says why"
+    assert not alone.offers_steps
+    _, emitted = events.focus(state, 0)
+    assert told(emitted) == [("stopped", 0)]
+
+
 def test_a_stack_of_thread_1_is_that_of_the_focused_rank_while_it_is_paused() -> None:
     """JupyterLab 4.2 knows no other thread."""
     asked = ask("stackTrace", threadId=1)
@@ -354,6 +374,14 @@ def test_a_source_that_the_notebooks_host_lacks_is_read_by_the_rank() -> None:
     _, _, answer, _ = serve(state, request, {1: {"success": False, "message": "no"}}, kernel=lacks)
     assert answer == lacks
     assert serve(state, request, kernel=here)[1:3] == ((), here)
+
+
+def test_the_text_of_a_cell_that_the_front_end_has_not_announced_is_read_by_the_rank() -> None:
+    lacks: Dap = {"success": False, "body": {"content": "# none"}}
+    state = replace(paused(), focus=1, prefix="/tmp/ipykernel_1/")
+    for path, name in (("/tmp/ipykernel_1/5.py", "dtrain-cell:5.py"), ("/tmp/other.py", "/tmp/other.py")):
+        _, orders, _, _ = serve(state, ask("source", source={"path": path}), kernel=lacks)
+        assert orders[0].arguments == {1: {"source": {"path": name}}}
 
 
 def test_rich_values_come_from_the_rank() -> None:
@@ -445,13 +473,13 @@ def test_a_rank_that_waits_says_for_whom() -> None:
     state = events.record_location(state, 1, body)
     shown = view(state)
     assert shown.sentence == "Paused on 2 ranks. Rank 1 waits in all_reduce."
-    assert shown.waits[0].text == "Rank 1 waits in all_reduce no. 412 for ranks 0, 2."
+    assert shown.waits[0].text == "Rank 1 waits in all_reduce for ranks 0, 2."
     assert state.waiting[1] == Collective("all_reduce", 412, (2,), (0, 1, 2))
 
 
 def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_on() -> None:
     state = events.cell_began(
-        replace(attached(), held={0: "all_reduce", 1: "all_reduce", 2: "broadcast"}), [0, 1, 2]
+        replace(attached(), began_before={0: "all_reduce", 1: "all_reduce", 2: "broadcast"}), [0, 1, 2]
     )
     assert view(state).notes == (
         "all_reduce on ranks 0–1 and broadcast on rank 2 began before the debugger was turned on, "
@@ -461,7 +489,7 @@ def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_
     there = {"place": place, "operation": {"name": "all_reduce", "sequence": 1}}
     state = events.record_location(events.record_location(state, 0, {"place": place}), 1, there)
     assert view(state).notes[0].startswith("all_reduce on rank 1 and broadcast on rank 2 began before")
-    one = replace(state, held={1: "all_reduce"})
+    one = replace(state, began_before={1: "all_reduce"})
     assert view(one).notes == (
         "all_reduce on rank 1 began before the debugger was turned on, and keeps its time-out.",
     )
@@ -616,7 +644,14 @@ def test_passes_of_a_line_are_counted_by_file_and_in_each_cell_anew() -> None:
     assert [eval(here), eval(here)] == [False, True]
 
 
-@pytest.mark.parametrize(("field", "text"), [("condition", "x ="), ("log", "{x"), ("hit", "often")])
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("condition", "x ="),
+        ("log", "{x"),
+        *(("hit", text) for text in ("often", "= 3", "% 0", "% 3 == 3", "== 03", ">= 3 or 1")),
+    ],
+)
 def test_what_no_rank_could_read_is_refused(field: str, text: str) -> None:
     point = replace(Breakpoint(1), **{field: text})
     with pytest.raises(BadRequest, match=r"can't be read|not a hit count") as refused:
@@ -627,8 +662,8 @@ def test_what_no_rank_could_read_is_refused(field: str, text: str) -> None:
 # ---- across ranks
 
 
-def glance(text: str, *leaves: list[Any], tensor: Any = None) -> dict[str, Any]:
-    return {"type": "T", "text": text, "leaves": list(leaves), "left": 0, "tensor": tensor}
+def glance(text: str, *leaves: list[Any], **more: Any) -> ValueSummary:
+    return msgspec.convert({"type": "T", "text": text, "leaves": leaves, **more}, ValueSummary)
 
 
 def numbers(*values: float) -> str:
@@ -638,11 +673,11 @@ def numbers(*values: float) -> str:
 def test_equal_values_are_one_group() -> None:
     answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
     row = compare_values.row("step", answers, {}, {})
-    assert (row.same, row.text) == (True, "412 on all")
+    assert (row.same, row.text) == (True, "412 on all ranks")
 
 
 def test_what_differs_first_is_named_with_how_far() -> None:
-    def model(digest: str) -> dict[str, Any]:
+    def model(digest: str) -> ValueSummary:
         same = ["fc.bias", "tensor", "float32", [2], "same"]
         return glance("Net", same, ["fc.weight", "tensor", "float32", [2], digest])
 
@@ -652,6 +687,18 @@ def test_what_differs_first_is_named_with_how_far() -> None:
     assert row.first == "fc.weight"
     assert row.text == "differs first in fc.weight (float32[2])"
     assert [(g.ranks, g.outlier, g.max_abs) for g in row.groups] == [((0, 2), False, None), ((1,), True, 0.5)]
+
+
+def test_a_plain_value_that_differs_first_is_said_with_its_ranks() -> None:
+    def metrics(loss: str) -> ValueSummary:
+        return glance(f"{{'loss': {loss[:8]}}}", ["loss", "value", "float", [], loss])
+
+    row = compare_values.row("metrics", {0: metrics("0.059285717351096015"), 1: metrics("0.5")}, {}, {})
+    assert row.text == "differs first in loss: 0.0592857 on rank 0, 0.5 on rank 1"
+    many = {rank: metrics(f"{rank}.5") for rank in range(5)}
+    assert compare_values.row("metrics", many, {}, {}).text.endswith("2.5 on rank 2 and 2 more")
+    missing = {0: metrics("1.5"), 1: metrics("1.5"), 2: glance("{}", ["step", "value", "int", [], "3"])}
+    assert "1.5 on ranks 0–1, missing on rank 2" in compare_values.row("metrics", missing, {}, {}).text
 
 
 def test_numbers_are_a_range_and_nan_an_outlier() -> None:
@@ -664,8 +711,28 @@ def test_numbers_are_a_range_and_nan_an_outlier() -> None:
     assert [g.outlier for g in own.groups] == [False] * 3, "no rank stands out where each has its own"
 
 
+def test_numbers_have_the_digits_that_tell_them_apart_and_are_kept_in_full() -> None:
+    def value(number: float) -> ValueSummary:
+        text = repr(number)
+        return glance(f"{number:.6g}", ["", "value", "float", [], text], exact=text)
+
+    row = compare_values.row("loss", {0: value(1 / 3), 1: value(2 / 3)}, {}, {})
+    assert row.text == "0.333333 to 0.666667"
+    assert [g.exact for g in row.groups] == ["0.3333333333333333", "0.6666666666666666"]
+    near = compare_values.row("loss", {0: value(1 / 3), 1: value(1 / 3 + 2e-9)}, {}, {})
+    assert near.text == "0.33333333 to 0.33333334"
+    lists = {
+        r: glance("[0.333333]", ["[0]", "value", "float", [], e], exact=f"[{e}]")
+        for r, e in enumerate(["0.3333333333333333", "0.3333333353333333"])
+    }
+    row = compare_values.row("rates", lists, {}, {})
+    assert [g.text for g in row.groups] == ["[0.3333333333333333]", "[0.3333333353333333]"]
+    same = compare_values.row("loss", {0: value(1 / 3), 1: value(1 / 3)}, {}, {})
+    assert (same.text, same.groups[0].exact) == ("0.333333 on all ranks", "0.3333333333333333")
+
+
 def test_shapes_that_differ_are_said() -> None:
-    def batch(n: int) -> dict[str, Any]:
+    def batch(n: int) -> ValueSummary:
         leaf = ["", "tensor", "float32", [n, 4], str(n)]
         return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
 
@@ -678,7 +745,10 @@ def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
     row = compare_values.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
     assert [g.ranks for g in row.groups] == [(0, 1)]
     assert row.groups[0].error
+    assert row.text == "name 'y' is not defined (on ranks 0–1)", "not: not defined on them"
     assert row.running == (2,)
+    errors = {0: "name 'y' is not defined", 1: "NameError: name 'y' is not defined", 2: "TimeoutError: slow"}
+    assert [g.lacks for g in compare_values.row("y", {}, errors, {}).groups] == [True, True, False]
 
 
 def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
@@ -701,10 +771,10 @@ def test_where_all_ranks_run_it_is_not_said_that_none_has_the_value() -> None:
 
 def test_objects_that_differ_by_their_address_alone_are_not_compared() -> None:
     leaf = ["", "object", "Thing", [], ""]
-    answers = {r: {**glance("<Thing object>", leaf), "opaque": True} for r in range(2)}
+    answers = {r: glance("<Thing object>", leaf, opaque=True) for r in range(2)}
     row = compare_values.row("thing", answers, {}, {})
     assert (row.same, row.comparable, row.text) == (False, False, "<Thing object>, not compared")
-    other = {**answers, 1: {**glance("[1]", ["[0]", "value", "int", [], "1"])}}
+    other = {**answers, 1: glance("[1]", ["[0]", "value", "int", [], "1"])}
     row = compare_values.row("thing", other, {}, {})
     assert (row.comparable, len(row.groups)) == (True, 2), "what differs all the same is told"
     figures = {r: glance("<Figure>", ["", "object", "Figure", [], str(r), "looks"]) for r in range(2)}

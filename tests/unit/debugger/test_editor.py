@@ -14,7 +14,7 @@ from dtrain_lab.debugger.editor import arguments, dialect
 from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.state import Breakpoint, State, Step
 from dtrain_lab.errors import BadRequest, Conflict
-from tests.unit.debugger.test_dap import attached, paused
+from tests.unit.debugger.paused_ranks import attached, paused
 
 FILE = "/home/me/model.py"
 
@@ -296,7 +296,8 @@ def test_values_side_by_side() -> None:
     groups = (AcrossGroup((0, 2), "1.5"), AcrossGroup((1,), "nan", outlier=True))
     row = AcrossRow("loss", False, groups, text="1.5 to nan")
     assert dialect.side_by_side(row) == "1.5 to nan\nranks 0, 2: 1.5\nrank 1: nan"
-    assert dialect.side_by_side(replace(row, groups=groups[:1], same=True, text="1.5 on all")) == "1.5 on all"
+    alike = replace(row, groups=groups[:1], same=True, text="1.5 on all ranks")
+    assert dialect.side_by_side(alike) == "1.5 on all ranks"
 
 
 def test_vs_code_is_given_the_adapter_as_a_path_and_the_name_as_an_argument() -> None:

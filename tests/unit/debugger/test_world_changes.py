@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import visible_names
@@ -15,7 +15,8 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.rank.debugger.values import plain_summary, value_summary
 from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
-from tests.unit.debugger.test_dap import paused
+from dtrain_lab.wire.links.values import VisibleNames
+from tests.unit.debugger.paused_ranks import paused
 
 
 def debugging(size: int, *, head_ended: bool) -> tuple[DebugSession, list[Dap]]:
@@ -53,13 +54,14 @@ def test_a_cluster_whose_head_has_gone_has_ended() -> None:
 
 
 def test_names_that_only_some_ranks_have_are_found_among_ranks_in_the_same_module() -> None:
-    def told(names: str, module: str = "__main__") -> Any:
+    def told(names: str, module: str = "__main__") -> VisibleNames:
         seen = dict.fromkeys([*names.split(), "In", "_x"], 0)
-        return json.loads(value_summary.glance(visible_names.Visible({**seen, "__name__": module})))
+        found = value_summary.glance(visible_names.Visible({**seen, "__name__": module}))
+        return msgspec.json.decode(found, type=VisibleNames)
 
     # as in a frame: some are global there, some local
     seen = eval(visible_names.EXPRESSION, {"__name__": "__main__", "only0": 5}, {"x": 0})
-    first = json.loads(plain_summary.glance(seen))
+    first = msgspec.json.decode(plain_summary.glance(seen), type=VisibleNames)
     assert first == told("only0 x")
     found = {0: first, 1: told("x n"), 2: told("x n"), 3: told("self", "train")}
     assert visible_names.only_on_some(found) == (

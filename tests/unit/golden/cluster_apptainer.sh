@@ -23,9 +23,11 @@ apptainer exec --nv '/images/torch 2.sif' python3 -P -m dtrain_lab.head "$folder
 head=$!
 trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks
 # one agent a node, with the CPUs of all its ranks
-srun --overlap --relative=0 --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
+srun --overlap --relative=0 --job-name=dtl:0a1b2c --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
   apptainer exec --nv '/images/torch 2.sif' python3 -P -m dtrain_lab.node join "$folder/endpoints.json" SLURM_NODEID &
+agents=$!
 # a signal ends `wait`, not the head
 while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done
+[ $code -lt 128 ] || kill $agents  # the head was killed: its agents would wait for it
 wait
 exit $code

@@ -24,7 +24,9 @@ trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes th
 # one agent a node, with the CPUs of all its ranks
 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
   /v/bin/python -P -m dtrain_lab.node join "$folder/endpoints.json" SLURM_NODEID &
+agents=$!
 # a signal ends `wait`, not the head
 while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done
+[ $code -lt 128 ] || kill $agents  # the head was killed: its agents would wait for it
 wait
 exit $code

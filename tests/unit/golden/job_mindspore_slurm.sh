@@ -40,6 +40,9 @@ if ! /venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   echo "dtrain-lab is not installed here, and the ranks of MindSpore need it" >&2
   kill $head; printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1
 fi
+# ranks use the fastest network that all nodes share
+timeout -k 5 30 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 \
+  /venv/bin/python -P -m dtrain_lab.node interfaces SLURM_NODEID > interfaces.jsonl || rm -f interfaces.jsonl
 rank=(/venv/bin/python -P -m dtrain_lab.node ranks "$folder")
 port=$((20000 + SLURM_JOB_ID % 12000))
 for _ in {1..12000}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 31999 ? port + 1 : 20000)); done

@@ -40,6 +40,9 @@ if ! /venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   echo "dtrain-lab is not installed here, and the ranks of TensorFlow need it" >&2
   kill $head; printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1
 fi
+# ranks use the fastest network that all nodes share
+timeout -k 5 30 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 \
+  /venv/bin/python -P -m dtrain_lab.node interfaces SLURM_NODEID > interfaces.jsonl || rm -f interfaces.jsonl
 rank=(/venv/bin/python -P -m dtrain_lab.node ranks "$folder")
 port=$((20000 + SLURM_JOB_ID % 11997))
 for _ in {1..11997}; do for ((i = 0; i < 4; i++)); do (: < "/dev/tcp/127.0.0.1/$((port + i))") 2> /dev/null && { port=$((port < 31996 ? port + 1 : 20000)); continue 2; }; done; break; done

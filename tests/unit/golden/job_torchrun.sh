@@ -50,6 +50,9 @@ head=$!
 
 # without dtrain-lab on the nodes the plain script runs
 if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
+  # ranks use the fastest network that all nodes share
+  timeout -k 5 30 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 \
+    /scratch/me/venv/bin/python -P -m dtrain_lab.node interfaces SLURM_NODEID > interfaces.jsonl || rm -f interfaces.jsonl
   rank=(/scratch/me/venv/bin/python -P -m dtrain_lab.node ranks "$folder")
 else
   echo "dtrain-lab is not installed here: no metrics, no executed.ipynb" >&2

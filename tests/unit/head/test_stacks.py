@@ -27,9 +27,9 @@ async def test_the_second_reader_is_asked_for_what_the_first_could_not_read() ->
         asked.append(("agents", order))
         stacks.received(links.StacksRead(rank=1, id=order.id, text="by its agent"))
 
-    policy: Any = SimpleNamespace(stack_readers=(StackReader(ranks, 0.01), StackReader(agents, 0.01)))
+    ownership: Any = SimpleNamespace(stack_readers=(StackReader(ranks, 0.01), StackReader(agents, 0.01)))
     collector: Any = None
-    stacks = Stacks(policy, ROUTES, collector)
+    stacks = Stacks(ownership, ROUTES, collector)
     found = await stacks.of([0, 1, 2, 3])
     assert [stack.text for stack in found] == ["by itself", "by its agent", None, None]
     assert [(who, order.ranks, order.main_only) for who, order in asked] == [

@@ -64,6 +64,10 @@ def test_a_checkpoint_that_is_never_loaded_is_told(sources: list[str], line: int
         (["y = 1", "z = y\nprint(x)", "x = 2"], ("defined_later", "[2]", 2)),
         (["def f():\n    return helper()\n"], ("undefined_name", "[1]", 2)),
         (["n = n + 1"], ("defined_later", "[1]", 1)),
+        # what a cell with a syntax error would define counts: the error itself is told apart
+        (["print(x)", "x = 2\nprint('oh"], ("defined_later", "[1]", 1)),
+        (["print(x)", "import torch as t, x\nprint('oh"], ("defined_later", "[1]", 1)),
+        (["print(x)", "print(x\ny == x"], ("undefined_name", "[1]", 1)),
         (["input('?')"], ("input", "[1]", 1)),
         (["open('/home/me/data.csv')"], ("home_path", "[1]", 1)),
         (["import pandas as pd\npd.read_csv('data.csv')"], ("file_left_behind", "[1]", 2)),
@@ -308,7 +312,7 @@ def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
         ({"lr": "abc"}, 'lr is set to the string "abc"; the notebook has 0.1.', "Give a number, such as"),
         ({"lr": "0.5"}, 'lr is set to the string "0.5"; the notebook has 0.1.', "Give 0.5 without quotes"),
         ({"width": "wide"}, 'width is set to the string "wide"; the notebook has 32.', "Give a number"),
-        ({"sure": "yes"}, 'sure is set to the string "yes"; the notebook has True.', "Give true or false"),
+        ({"sure": "yes"}, 'sure is set to the string "yes"; the notebook has True.', "Give True or False"),
         ({"dims": "[1"}, 'dims is set to the string "[1"; the notebook has [1].', "Give a list."),
         ({"adam": "{b"}, 'adam is set to the string "{b"; the notebook has {1: 2}.', "Give a dictionary."),
     ],
@@ -337,7 +341,7 @@ def test_a_string_for_a_number_is_a_problem_of_its_parameter(
         ({"lr": True}, "lr is set to True; the notebook has 0.1.", "Correct it if a number was meant."),
         ({"dims": 3}, "dims is set to 3; the notebook has [1].", "Correct it if a list was meant."),
         ({"lr": [0.1]}, "lr is set to [0.1]; the notebook has 0.1.", "Correct it if a number was meant."),
-        ({"sure": 2}, "sure is set to 2; the notebook has True.", "Correct it if true or false was meant."),
+        ({"sure": 2}, "sure is set to 2; the notebook has True.", "Correct it if True or False was meant."),
         (
             {"data": 3},
             'data is set to 3; the notebook has "digits".',

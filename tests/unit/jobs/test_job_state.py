@@ -9,43 +9,23 @@ import pytest
 
 from dtrain_lab.jobs.folder import read_folder_state
 from dtrain_lab.jobs.job_errors import first_error, killed_from_outside
-from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, job
+from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S
+from dtrain_lab.jobs.state import job
+from dtrain_lab.jobs.summary import running
 from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import End, FolderState, Live
-from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobRequest
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.plan import NodePlan, Plan
-from dtrain_lab.wire.processes.head_record import Handle
+from dtrain_lab.wire.plan import NodePlan
 from dtrain_lab.wire.profile import Profile, Slurm
+from dtrain_lab.wire.stacks import Where
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
+from tests.unit.jobs.records import PLAN, RECORD, error
 
-PLAN = Plan(
-    "local",
-    "local",
-    (NodePlan("a", "", 0, 2, 0, 1),),
-    "python",
-    {},
-    "",
-    "gloo",
-    True,
-    traits=Traits(one_machine=True, shares_folder=True),
-)
-RECORD = JobRecord(
-    "1234abcd",
-    JobRequest("n.ipynb"),
-    Profile(),
-    PLAN,
-    "n",
-    "/f",
-    "me",
-    "h",
-    100.0,
-    "agents",
-    Handle("1234abcd", "h", 1),
-)
 RANK = Rank(0, "a", 0, "cpu", 1, "busy")
 LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1, even=True))
 
@@ -61,10 +41,6 @@ def told(
 ) -> Job:
     made = msgspec.structs.replace(RECORD, **record)
     return job(made, found, status, now, limit_s=limit_s, requeues=requeues)
-
-
-def error(rank: int, time: float, message: str = "boom", kind: str = "ValueError") -> JobError:
-    return JobError(rank, "[2]", "id", 3, kind, message, time=time)
 
 
 WAITS = Reason("Resources", "The job waits for free nodes.")
@@ -232,7 +208,10 @@ def test_files_that_cant_be_read_count_as_none() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(3.84, "3.8 s"), (41.2, "41 s"), (372, "6 min 12 s"), (120, "2 min"), (8040, "2 h 14 min")],
+    [
+        *((0.04, "0.0 s"), (3.84, "3.8 s"), (9.5, "9.5 s"), (9.96, "10 s"), (41.2, "41 s")),
+        *((372, "6 min 12 s"), (120, "2 min"), (8040, "2 h 14 min")),
+    ],
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
@@ -271,3 +250,29 @@ def test_a_sweep_tells_jobs_that_were_killed_from_those_that_failed(
 def test_a_job_that_its_sweep_has_ended_says_so(why: Any, code: str, text: str) -> None:
     made = told(FolderState(190.0, End(143, 193.0)), ENDED, cancelled_at=192.0, cancelled_for=why)
     assert (made.state, made.summary.code, made.summary.text) == ("cancelled", code, text)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "said"),
+    [
+        (
+            "stuck",
+            "Rank 1 is stuck. 1 rank waits for it.",
+            "Rank 1 is stuck in cell [3], line 9. 1 rank waits for it.",
+        ),
+        (
+            "computing",
+            "Rank 1 is still computing. 1 rank waits for it.",
+            "Rank 1 is still computing. 1 rank waits for it. Rank 1 is in cell [3], line 9.",
+        ),
+    ],
+)
+def test_a_job_says_where_it_is_stuck(code: str, text: str, said: str) -> None:
+    """Found by hand: neither list, nor view, nor `job show` said the cell and the line."""
+    at = HangPosition((1,), blamed=True, where=Where("n.ipynb", "[3]", line=9))
+    waits = HangPosition((0,), blamed=False, operation="all_reduce", where=Where("n.ipynb", "[2]", line=4))
+    verdict = Verdict("v", "stuck", code, {}, text, (1,), (0,), standings=(at, waits))
+    assert running({}, 2, Metrics(verdicts=(verdict,))).text == said
+    nowhere = msgspec.structs.replace(at, where=None)
+    unknown = msgspec.structs.replace(verdict, standings=(nowhere, waits))
+    assert running({}, 2, Metrics(verdicts=(unknown,))).text == text

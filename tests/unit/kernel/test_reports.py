@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
+from dtrain_lab.kernel import command_output
 from dtrain_lab.kernel.command_output import rank_lines
-from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.cluster import Cluster, Rank
+from dtrain_lab.wire.metrics.world import Last
 from tests.ui.states.worlds import training
 
 RANK = Rank(0, "a", 0, "cpu", 1, "busy", step=7, step_s=0.1, comm_overhead=0.04)
@@ -42,3 +45,21 @@ def test_a_share_that_may_be_anything_has_no_number() -> None:
     vague = replace(RANK, comm_overhead=0.21, comm_overhead_error=0.6)
     [line] = rank_lines(training("c", (vague,)))
     assert line.endswith("communication too unsteady to tell")
+
+
+class _Ended:
+    """A cluster whose training has ended; ranks keep what they measured."""
+
+    def snapshot(self) -> Cluster:
+        info = training("c", (replace(RANK, state="idle", samples_per_s=460.1),))
+        last = Last(samples_per_s=460.1, step_s=0.1, comm_overhead=0.04)
+        return replace(info, metrics=replace(info.metrics, current=False, last=last))
+
+
+def test_rates_of_the_last_training_are_not_given_as_present_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    command_output.status(_Ended())  # type: ignore[arg-type]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [
+        "Last: 460.1 samples/s, communication 4 %.",
+        "  rank 0   idle   cpu   step 7",
+    ]

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.stacks import Where
-from tests.unit.metrics.test_advice import cluster
+from tests.fakes.clusters import cluster
 
 LAST = cluster_choice.Ended("local-2", "was stopped at 9:27")
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dtrain_lab.head.lifetime import leases
 from dtrain_lab.machine import processes, slot_tickets
 from dtrain_lab.machine.folders import slots_folder
-from dtrain_lab.placement.slots import Ticket
+from dtrain_lab.placement.slots.slots import Ticket
 from dtrain_lab.server import live
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,26 @@ def test_somebody_elses_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_file_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("kept")
-    (tmp_path / f".file.{os.getpid()}.part").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic link"):
-        atomic_files.swap(tmp_path / "file", b"new")
+    (tmp_path / "file").symlink_to(victim)
+    atomic_files.swap(tmp_path / "file", b"new")
     assert victim.read_text() == "kept"
-    assert not (tmp_path / "file").exists()
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_two_threads_replace_a_file_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        """The first writer's: another thread replaces the file meanwhile."""
+        monkeypatch.setattr(os, "fsync", usual)
+        other = threading.Thread(target=atomic_files.swap, args=(tmp_path / "file", b"second"))
+        other.start()
+        other.join()
+        assert (tmp_path / "file").read_bytes() == b"second"
+        usual(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    atomic_files.swap(tmp_path / "file", b"the first one's, which is longer", durable=True)
+    assert (tmp_path / "file").read_bytes() == b"the first one's, which is longer"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

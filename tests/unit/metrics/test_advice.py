@@ -15,30 +15,14 @@ from dtrain_lab.metrics.advice import REAL_GAIN, advise, reasons, wording
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown, with_diagnosis
 from dtrain_lab.metrics.estimates import world_metrics
-from dtrain_lab.wire.cluster import Cluster, World
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Epoch, Last, Metrics
 from dtrain_lab.wire.node_use import HostUse
-from dtrain_lab.wire.summary import Summary
+from tests.fakes.clusters import BOUND, METRICS, SAMPLES, cluster
 
-SAMPLES = [
-    RankSample(rank=r, synced=True, gradient_item=4, hooked=False, loader_workers=0, averaging_s=0.05 + r)
-    for r in range(2)
-]
-METRICS = Metrics(
-    samples_per_s=2560.0,
-    step_s=0.1,
-    data_s=0.0,
-    transfer_s=0.04,
-    wait_s=0.0,
-    comm_overhead=0.4,
-    comm_overhead_error=0.02,
-    gradient_bytes=24_000_000,
-)
-BOUND = measured(METRICS, SAMPLES, 2, [HostUse(cores=8, cpu_utilization=0.3)])
-"""Communication takes 40 % of a step, and 10 ms of averaging are hidden by computation."""
 HUNGRY = Measured(
     ranks=2, step_s=0.1, data_s=0.06, transfer_s=0.004, share=0.04, plain_ddp=True, workers=0, utilization=0.1
 )
@@ -72,7 +56,9 @@ def test_batches_are_accumulated_until_communication_is_worth_no_more(
     assert found.gain == pytest.approx(gain)
     saved = 1 - 1 / every
     assert found.gain_error == pytest.approx(1 / (1 - (share + 0.02) * saved) - gain), "the larger side"
-    assert f"The effective batch becomes {256 * every:,}; scale the learning rate by {every}" in found.cost
+    assert (
+        f"The effective batch becomes {256 * every:,}: multiply the learning rate by {every} (" in found.cost
+    )
 
 
 def test_an_optimizer_that_computes_gradients_again_is_not_offered_accumulation() -> None:
@@ -245,7 +231,7 @@ def test_no_more_workers_are_advised_than_the_cores_have_time_for() -> None:
     two_cores = measured(metrics, SAMPLES, 2, [HostUse(2, 0.1)])
     assert two_cores.cores == 1
     found = by_id(two_cores)["workers"]
-    assert found.values["workers"] == 4, "reading waits for something else than a core"
+    assert found.values["workers"] == 4, "reading waits for something other than a core"
     assert 3 < found.gain < 5
     assert found.gain_error == pytest.approx(0.3 * (found.gain - 1), rel=0.2)
     assert by_id(replace(two_cores, utilization=0.6))["workers"].values["workers"] == 1, "reading computes"
@@ -345,14 +331,6 @@ def test_the_share_of_the_network_is_that_of_a_ring() -> None:
     assert link_share(100, math.nan, 2, 1e9) is None
 
 
-def cluster(size: int = 2, **changes: Any) -> Cluster:
-    """A cluster as far as advice looks at it."""
-    return Cluster(
-        "id", "name", "local", "ready", None, Summary("ready", {}, ""), World(size, 0), (), (),
-        Metrics(**changes), (), (), "me", (), 0.0,
-    )  # fmt: skip
-
-
 def told(*advice: Advice) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(a) for a in advice]
 
@@ -429,17 +407,17 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "Communication takes 40 % of a step, but no known change is certain to shorten it."),
+        ({}, "Communication takes 40 % ± 2 of a step, but no known change is certain to shorten it."),
         ({"error": 0.5}, "How long communication takes is too unsteady to promise a gain."),
         (
             {"transfer_s": 0.01},
-            "Communication takes 40 % of a step, most of it waiting for a slower rank: averaging less would "
-            "not shorten that.",
+            "Communication takes 40 % ± 2 of a step, most of it waiting for a slower rank: averaging less "
+            "would not shorten that.",
         ),
         ({"bound": True}, "Some communication can't be seen"),
         (
             {"share": 0.04, "transfer_s": 0.004},
-            "Computation takes the time: communication is 4 % of a step, waiting for data 0 %.",
+            "Computation takes the time: communication is 4 % ± 2 of a step, waiting for data 0 %.",
         ),
         (
             {"share": 0.04, "data_s": 0.03},
@@ -460,8 +438,8 @@ def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
         "batch 15 on 2 ranks × 4 accumulated = 60"
     )
     told = advice_text.batches(four, cluster())
-    assert "the global batch is 128 instead of 64" in told
-    assert "an epoch has 13 steps instead of 25 where" in told, "of the optimizer"
+    assert "a step would train on 128 samples instead of 64" in told
+    assert "an epoch would take 13 steps instead of 25 if" in told, "of the optimizer"
     samples = [replace(s, step_s=0.1, batch=8, batches=4) for s in SAMPLES]
     found = world_metrics(samples, 2, crowded=False)
     assert (found.rank_batch, found.global_batch, found.accumulated) == (8, 16, 4)

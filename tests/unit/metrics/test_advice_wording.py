@@ -123,7 +123,8 @@ def test_the_terminal_says_it_so_with_the_command_that_measures_it() -> None:
     lines = text.lines([msgspec.to_builtins(advice)], cluster_of("name", ranks_of(2)))
     assert lines[:2] == [
         "Accumulate 4 batches: probably faster. Steps are too unsteady now to tell by how much. "
-        "The effective batch becomes 1,024; scale the learning rate by 4 (linear) or 2 (square root).",
+        "The effective batch becomes 1,024: multiply the learning rate by 4 (linear scaling) or by 2 "
+        "(square-root scaling).",
         "    %distributed advise --try accumulate  # measures it",
     ]
 

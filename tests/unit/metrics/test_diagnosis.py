@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.metrics import communication
+from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.diagnosed_loop import Loops
@@ -17,8 +18,15 @@ from dtrain_lab.metrics.diagnosis import (
     feeding,
     from_live,
     scheme,
+)
+from dtrain_lab.metrics.estimates import with_metrics
+from dtrain_lab.metrics.measured_communication import (
+    last_of,
+    last_with_measured,
+    splits_with_measured,
     with_measured,
 )
+from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -45,14 +53,37 @@ def test_both_checks_end_in_a_sentence_and_a_number() -> None:
     assert found.data.text == (
         "Waiting for data takes 50 % ± 1 of a step: 40 ms with the loader, 20 ms without it."
     )
-    assert found.text == "Input-bound: 50 % of a step waits for data."
+    assert found.text == "Input-bound: 50 % ± 1 of a step waits for data."
 
 
 def test_a_step_that_waits_for_data_is_input_bound_however_much_of_the_rest_is_communication() -> None:
     found = conclude([timings(0, 2.7, 0.3, 20), timings(1, 2.7, 0.3, 20)])
-    assert found.text == "Input-bound: 86 % of a step waits for data."
+    assert found.text == "Input-bound: 86 % ± 1 of a step waits for data."
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.12)
+
+
+def test_a_wide_share_and_the_times_beside_it_belong_together() -> None:
+    """As found: "at most 37 % of a step of 64.6 ms: 7.53 ms", and "at least 63 %: 64.6 ms with"."""
+    said = text_of.data(0.883, 0.25, 0.0646, 0.00753, 0.0646)
+    assert said == (
+        "Waiting for data takes 88 % of a step (63 to 100 %): 64.6 ms with the loader, 7.53 ms without it."
+    )
+    said = text_of.communication(0.12, 0.25, 0.0646, 0.0568, 0.0646)
+    assert said == "Communication takes 12 % of a step (0 to 37 %): 64.6 ms with it, 56.8 ms without."
+    seen = StepTimings((0.010, 0.005, 0.010), (0.0001, 0.001, 0.001), (0.09, 0.04, 0.06), 0.06)
+    found = conclude([seen, seen])
+    assert [check.text for check in (found.communication, found.data) if check is not None] == [
+        "Communication takes 12 % ± 11 of a step of 60 ms: all of the 7.5 ms that waiting for data leaves.",
+        "Waiting for data takes 88 % ± 10 of a step: 60 ms with the loader, 7.5 ms without it.",
+    ]
+    seen = StepTimings((0.030, 0.005, 0.010), (0.001, 0.0001, 0.0001), (0.07, 0.07, 0.09))
+    found = conclude([seen, seen])
+    assert [check.text for check in (found.communication, found.data) if check is not None] == [
+        "Communication takes 14 % ± 1 of a step of 70 ms: 9.8 ms, measured without the loader.",
+        "Waiting for data takes 86 % of a step of 70 ms (58 to 100 %): all of the 60.2 ms that communication "
+        "leaves.",
+    ]
 
 
 def test_slow_steps_are_run_less_often() -> None:
@@ -81,7 +112,7 @@ def test_without_a_loader_communication_is_of_the_step_that_repeats_a_batch() ->
     assert found.communication.text == (
         "Communication takes 25 % ± 1 of a step: 20 ms with it, 15 ms without."
     )
-    assert found.text == "Communication-bound: 25 % of a step."
+    assert found.text == "Communication-bound: 25 % ± 1 of a step."
 
 
 def test_what_spreads_is_said_to_be_unsure() -> None:
@@ -136,7 +167,7 @@ def test_one_rank_has_no_communication_to_check() -> None:
 def test_of_a_loop_that_runs_the_monitor_knows() -> None:
     found = from_live(Metrics(step_s=0.1, data_s=0.02, comm_overhead=0.4, comm_overhead_error=0.02))
     assert found.source == "live"
-    assert found.text == "Communication-bound: 40 % of a step."
+    assert found.text == "Communication-bound: 40 % ± 2 of a step."
 
 
 def test_what_is_none_of_the_model_is_said() -> None:
@@ -156,6 +187,16 @@ def test_what_is_none_of_the_model_is_said() -> None:
     assert advised[0].change == "Shorten your loop's own code: it takes 60 % of a step"
 
 
+def test_a_small_share_of_own_code_is_not_what_takes_the_time() -> None:
+    few = conclude([timings(r, 20, 19.9, loop_s=0.0264) for r in (0, 1)])
+    assert few.own == 0.0
+    assert few.text == "Computation takes the time: neither communication nor data is worth a change."
+    # more than communication and data, but less than computation
+    some = conclude([timings(r, 20, 19.9, loop_s=0.0333) for r in (0, 1)])
+    assert some.text == "Your loop's own code takes 40 % of a step."
+    assert some.own == pytest.approx(0.4, abs=0.01)
+
+
 SLOW = Verdict(
     id="slow-1", kind="slow", code="slow", text="", values={"over_s": 0.03}, ranks=(1,), peers=(0,),
     hint="30 ms a step longer than rank 0: its own code sleeps.",
@@ -173,7 +214,7 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     other = conclude(
         [timings(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01})
     )
-    assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
+    assert other.text == "Communication-bound: 90 % ± 4 of a step.", "which takes more than the slow rank"
     assert (found.slow_rank, other.slow_rank) == (1, 1), "both leave out waiting for it"
     # both are measurements of the same wait, of which the one or the other is longer by chance
     loader = replace(SLOW, values={"over_s": 0.078, "cause": ", in every step: data"})
@@ -182,7 +223,7 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     rather = conclude(
         [timings(r, 20, 19, 100) for r in (0, 1)], replace(loader, values=loader.values | {"over_s": 0.02})
     )
-    assert rather.text == "Input-bound: 80 % of a step waits for data.", "all ranks do"
+    assert rather.text == "Input-bound: 80 % ± 1 of a step waits for data.", "all ranks do"
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
     assert live.text == f"Rank 1 is slow: the others wait for it, 30 % of a step. It takes {SLOW.hint}"
     assert live.notes == (RUNS,)
@@ -208,7 +249,7 @@ def test_what_advice_does_not_find_worth_a_change_is_no_verdict_either() -> None
     text = "Computation takes the time: neither communication nor data is worth a change."
     assert from_live(Metrics(step_s=0.1, comm_overhead=0.19, comm_overhead_error=0.1)).text == text
     found = from_live(Metrics(step_s=0.1, comm_overhead=0.21, comm_overhead_error=0.1))
-    assert found.text == "Communication-bound: 21 % of a step."
+    assert found.text == "Communication-bound: 21 % ± 10 of a step."
 
 
 def test_a_share_within_its_error_is_no_verdict() -> None:
@@ -228,9 +269,11 @@ def test_a_share_that_may_be_anything_is_no_verdict_and_said_to_be_unsteady(
     assert found.communication is not None
     assert found.communication.text == "Communication: too unsteady to tell."
     certain = from_live(Metrics(step_s=0.1, comm_overhead=share, comm_overhead_error=error, data_s=0.9 * 0.1))
-    assert certain.text == "Input-bound: 90 % of a step waits for data."
+    assert certain.text == "Input-bound: 90 % ± 1 of a step waits for data."
     sure = from_live(Metrics(step_s=0.1, comm_overhead=0.9, comm_overhead_error=0.31))
-    assert sure.text == "Communication-bound: 90 % of a step.", "the least that it may be is much"
+    assert sure.text == "Communication-bound: 90 % of a step (59 to 100 %).", (
+        "the least that it may be is much"
+    )
 
 
 def test_what_was_measured_counts_also_where_nothing_was_estimated() -> None:
@@ -268,6 +311,64 @@ def test_what_was_measured_wins_over_the_estimate_and_no_advice_promises_what_it
     assert denies_waiting_for_data(MEASURED, 0.25)
     # nothing was measured: nothing changes
     assert with_measured(ESTIMATED, replace(MEASURED, communication=None)) == ESTIMATED
+
+
+def test_the_last_metrics_of_a_loop_have_the_parts_of_its_step_as_measured() -> None:
+    kept = last_of(replace(ESTIMATED, data_s=0.004, optimizer_s=0.001, asleep_s=0.002))
+    assert (kept.data_s, kept.compute_s, kept.optimizer_s, kept.asleep_s) == (0.004, 0.03, 0.001, 0.002)
+    assert (kept.transfer_s, kept.wait_s) == (0.05, 0.013)
+    shown = last_with_measured(kept, MEASURED)
+    assert shown is not None
+    assert shown.comm_overhead == 0.09
+    assert shown.transfer_s is not None
+    assert shown.wait_s is not None
+    assert shown.transfer_s + shown.wait_s == pytest.approx(0.09 * 0.1), "they add up to what is shown"
+    assert shown.data_s == pytest.approx(0.02 * 0.1)
+    assert shown.compute_s == pytest.approx(0.03 + 0.054 + 0.002)
+
+
+def test_waiting_for_data_that_was_measured_replaces_the_estimate_as_communication_does() -> None:
+    """The newcomer's step: "data 51 %" beside the card's "waits for data 88 % of a step"."""
+    found = replace(
+        MEASURED, communication=Check(0.12, 0.25, 0.1, 0.09, ""), data=Check(0.88, 0.25, 0, 0, "")
+    )
+    of = replace(ESTIMATED, comm_overhead=0.12, data_s=0.051, compute_s=0.036, optimizer_s=0.001)
+    last = last_with_measured(last_of(of), found)
+    assert last is not None
+    for shown in (with_measured(of, found), last):
+        parts = (shown.data_s, shown.compute_s, shown.optimizer_s)
+        assert parts == pytest.approx((0.088, 0, 0)), "no part makes a view scale the others down"
+    alone = with_measured(of, replace(found, communication=None))
+    assert (alone.data_s, alone.measured) == (pytest.approx(0.088), False)
+    assert with_measured(of, replace(found, slow_rank=1)) == of
+
+
+def test_ranks_have_their_own_waiting_for_data_scaled_to_what_was_measured() -> None:
+    samples = [
+        RankSample(rank=r, step_s=0.1, exposed_s=0.01, exposed_error_s=0.001, data_s=d, compute_s=0.05)
+        for r, d in enumerate((0.03, 0.05))
+    ]
+    found = replace(MEASURED, communication=Check(0.3, 0.02, 0, 0, ""), data=Check(0.6, 0.02, 0, 0, ""))
+    splits = splits_with_measured(communication.split(samples, 2, False), samples, found)
+    assert [s.data_s for s in splits.values()] == pytest.approx([0.045, 0.075])
+    ranks = [with_metrics(Rank(s.rank, "a", s.rank, "cpu", 1, "running"), s, splits[s.rank]) for s in samples]
+    for rank in ranks:
+        assert rank.data_s == splits[rank.rank].data_s
+        assert rank.comm_overhead is not None
+        assert (rank.data_s or 0) + (rank.compute_s or 0) <= 0.1 * (1 - rank.comm_overhead) + 1e-9
+    unsteady = replace(found, data=Check(0.44, 0.44, 0, 0, ""))
+    kept = splits_with_measured(communication.split(samples, 2, False), samples, unsteady)
+    assert all(split.data_s is None for split in kept.values())
+
+
+def test_an_unsteady_measurement_makes_no_estimate_look_more_certain() -> None:
+    """As found: "data 51 %" lost its "each ± 25" to communication of 18 % ± 4."""
+    found = replace(MEASURED, communication=Check(0.18, 0.04, 0, 0, ""), data=Check(0.44, 0.44, 0, 0, ""))
+    of = replace(ESTIMATED, comm_overhead=0.2, comm_overhead_error=0.25, data_s=0.051)
+    shown = with_measured(of, found)
+    assert (shown.data_s, shown.comm_overhead, shown.comm_overhead_error) == (0.051, 0.18, 0.25)
+    steady = with_measured(of, replace(found, data=Check(0.5, 0.02, 0, 0, "")))
+    assert (steady.data_s, steady.comm_overhead_error) == (pytest.approx(0.05), 0.04)
 
 
 def trained(loops: Loops, code: str, at: float) -> None:
@@ -406,7 +507,9 @@ def test_communication_that_was_measured_leaves_room_for_the_data_of_these_steps
     of = replace(ESTIMATED, step_s=0.1, data_s=0.07)
     assert MEASURED.communication is not None
     measured = replace(MEASURED, communication=replace(MEASURED.communication, share=0.6))
-    assert with_measured(of, measured).comm_overhead == pytest.approx(0.3)
+    assert with_measured(of, replace(measured, data=None)).comm_overhead == pytest.approx(0.3)
+    shown = with_measured(of, measured)
+    assert (shown.comm_overhead, shown.data_s) == (0.6, pytest.approx(0.002)), "both as measured"
 
 
 def test_both_shares_are_parts_of_one_step_and_the_less_exact_one_yields() -> None:

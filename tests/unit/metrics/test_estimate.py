@@ -92,6 +92,17 @@ def test_a_pause_before_a_step_is_not_part_of_the_rate() -> None:
     assert estimates.rank_metrics(records, now=5100 * MS).step_s == pytest.approx(0.010)
 
 
+def test_the_last_steps_of_a_loop_are_not_left_alone_after_its_end() -> None:
+    """In these, ranks wait for each other, as for one that saves a checkpoint."""
+    steps = [record(i * 10, 10, 1) for i in range(1, 399)]
+    waits = [record(4000, 20, 15), record(4020, 20, 15)]
+    at_end, later = (estimates.rank_metrics([*steps, *waits], now=at * MS) for at in (4020, 13_900))
+    assert at_end == later
+    assert at_end.step_s is not None
+    assert at_end.exposed_s is not None
+    assert at_end.exposed_s / at_end.step_s < 0.15
+
+
 def averaged(at: int, wall_ms: float, exposed_ms: float, **more: int) -> ring.StepRecord:
     return replace(record(at * wall_ms, wall_ms, exposed_ms), flags=ring.SYNCED, **more)
 
@@ -433,3 +444,12 @@ def test_parts_of_a_step_take_no_more_than_it(crowded: bool) -> None:
     for of in communication.with_measured(communication.split(samples, 2, crowded), 0.9, 0.1).values():
         assert of.transfer_s + of.wait_s == pytest.approx(of.comm_overhead * 0.1)
         assert of.comm_overhead <= 1.0
+
+
+def test_a_step_in_which_the_debugger_held_a_rank_is_left_out() -> None:
+    steps = [record(index * 10, 10, samples=4) for index in range(1, 5)]
+    held = replace(record(36_050, 36_000, samples=4), flags=ring.PAUSED)
+    assert estimates.rank_metrics([*steps, held], 36_100 * MS).step_s == pytest.approx(0.01)
+    first = record(10, 10)
+    assert estimates.rank_metrics([first, held], 36_100 * MS, in_cell=2).step_s is None
+    assert estimates.rank_metrics([held], 36_100 * MS, in_cell=1).step_s is None

@@ -7,6 +7,7 @@ from dtrain_lab.cells.errors import users_frame
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import activity
 from dtrain_lab.metrics.verdicts.hang import BACKWARD, suspects, verdict
+from dtrain_lab.metrics.verdicts.hang_verdicts import sentences_with_line
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.stacks import Frame, Where
@@ -29,6 +30,20 @@ def test_the_rank_that_never_came_is_named_with_its_line() -> None:
         "stuck", (1,), (0, 2), "all_reduce", 7,
     )  # fmt: skip
     assert found.where == where
+
+
+def test_the_sentences_of_a_job_have_the_line_in_the_words_of_a_cluster() -> None:
+    where = {1: Where(cell="[7]", line=6)}
+    found = verdict([waits(0, 14), works(1), waits(2, 14)], (0, 1, 2), (0, 1, 2), 3, where)
+    assert found is not None
+    assert sentences_with_line(found) == "Rank 1 is stuck in cell [7], line 6. 2 ranks wait for it."
+    other = replace(found, text="In the words of an earlier version.")
+    assert sentences_with_line(other) == sentences_with_line(found), "no text is edited"
+    computing = replace(found, code="computing", text="Rank 1 is still computing. 2 ranks wait for it.")
+    assert sentences_with_line(computing) == f"{computing.text} Rank 1 is in cell [7], line 6."
+    unknown = verdict([waits(0, 14), works(1), waits(2, 14)], (0, 1, 2), (0, 1, 2), 3, {})
+    assert unknown is not None
+    assert sentences_with_line(unknown) == unknown.text == found.text
 
 
 def test_ranks_that_came_later_wait_as_well() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from dtrain_lab.metrics.verdicts.input_bound import input_bound
 from dtrain_lab.metrics.verdicts.straggler import (
     can_judge,
-    input_bound,
     is_plain,
     saturated,
     slow,
@@ -59,6 +59,14 @@ def test_training_that_waits_for_data_is_told_from_slow_communication() -> None:
     found = input_bound(hungry)
     assert found is not None
     assert (found.kind, found.text) == ("input_bound", "Training waits for data: 60 % of a step.")
+    unsure = input_bound(hungry, 0.55, 0.25)
+    assert unsure is not None
+    assert unsure.text == "Training waits for data: 55 % ± 25 of a step."
+    assert unsure.values["error"] == 0.25
+    measured = input_bound(hungry, 0.88)
+    assert measured is not None
+    assert measured.text == "Training waits for data: 88 % of a step.", "as all views, after a diagnosis"
+    assert measured.hint.startswith("The loader takes 88 ms a step")
 
 
 def test_a_slow_rank_says_whether_always_and_why() -> None:

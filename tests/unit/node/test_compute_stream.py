@@ -10,9 +10,9 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor.cuda_stream import MOST, StreamClock, of_device
 from dtrain_lab.rank.monitor.ddp_forward import _time_end_of_backward
-from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.step.cuda_stream import MOST, StreamClock, of_device
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 
 MS = 1_000_000
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dtrain_lab.node.sources import launcher
+from dtrain_lab.node import job_network
 
 LOOPBACK, ELSEWHERE = "127.0.1.1", "203.0.113.7"
 
@@ -31,7 +32,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def on_the_way(monkeypatch: pytest.MonkeyPatch, address: str | None) -> None:
-    monkeypatch.setattr(launcher, "own_address", lambda peer: address if peer == "node2" else None)
+    monkeypatch.setattr(job_network, "own_address", lambda peer: address if peer == "node2" else None)
 
 
 @pytest.mark.parametrize("own_name", [LOOPBACK, ELSEWHERE, None])
@@ -40,7 +41,7 @@ def test_a_name_that_does_not_lead_here_is_replaced(
 ) -> None:
     names.update({"node1": own_name} if own_name else {})
     on_the_way(monkeypatch, "10.0.0.1")
-    launcher.choose_rendezvous(0)
+    job_network.choose_rendezvous(0)
     assert os.environ["MASTER_ADDR"] == "10.0.0.1"
 
 
@@ -49,21 +50,21 @@ def test_a_name_is_kept_where_it_leads_to_the_right_address(
 ) -> None:
     names["node1"] = LOOPBACK
     on_the_way(monkeypatch, LOOPBACK)
-    launcher.choose_rendezvous(0)
+    job_network.choose_rendezvous(0)
     assert os.environ["MASTER_ADDR"] == "node1", "all nodes are on this machine"
     on_the_way(monkeypatch, "10.0.0.1")
-    launcher.choose_rendezvous(1)
+    job_network.choose_rendezvous(1)
     assert os.environ["MASTER_ADDR"] == "node1", "another node"
-    monkeypatch.setattr(launcher, "_is_reachable", lambda name: True)
-    launcher.choose_rendezvous(0)
+    monkeypatch.setattr(job_network, "_is_reachable", lambda name: True)
+    job_network.choose_rendezvous(0)
     assert os.environ["MASTER_ADDR"] == "node1", "its own network's"
-    monkeypatch.setattr(launcher, "_is_reachable", lambda name: False)
+    monkeypatch.setattr(job_network, "_is_reachable", lambda name: False)
     monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
-    launcher.choose_rendezvous(0)
+    job_network.choose_rendezvous(0)
     assert os.environ["MASTER_ADDR"] == "node1", "torchrun's"
     monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE")
     monkeypatch.setenv("DTRAIN_PEER", "")
-    launcher.choose_rendezvous(0)
+    job_network.choose_rendezvous(0)
     assert os.environ["MASTER_ADDR"] == "node1", "one node"
 
 
@@ -72,9 +73,27 @@ def test_where_nothing_leads_anywhere_the_job_says_so(
 ) -> None:
     names["node1"] = LOOPBACK
     with pytest.raises(SystemExit, match=r"node1 resolves to no address of this host .* node2 to none"):
-        launcher.choose_rendezvous(0)
+        job_network.choose_rendezvous(0)
 
 
 def test_the_way_to_a_peer_has_an_address() -> None:
-    assert launcher.own_address("127.0.0.1") == "127.0.0.1"
-    assert launcher.own_address("localhost") in ("127.0.0.1", "::1")
+    assert job_network.own_address("127.0.0.1") == "127.0.0.1"
+    assert job_network.own_address("localhost") in ("127.0.0.1", "::1")
+
+
+@pytest.mark.parametrize(
+    ("own", "interface"),
+    [("2001:db8::7", "ib0"), ("fe80::1%eth0", "eth0"), ("::1", None), ("2001:db8::9", None)],
+)
+def test_the_interface_of_an_ipv6_address(
+    own: str, interface: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "if_inet6"  # as Linux writes it
+    table.write_text(
+        "00000000000000000000000000000001 01 80 10 80       lo\n"
+        "20010db8000000000000000000000007 03 40 00 80      ib0\n"
+        "fe800000000000000000000000000001 02 40 20 80     eth0\n"
+    )
+    monkeypatch.setattr(job_network, "IPV6_INTERFACES", table)
+    monkeypatch.setattr(job_network, "own_address", lambda peer: own)
+    assert job_network.interface_to("node2") == interface

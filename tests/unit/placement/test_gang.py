@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.placement import gang, slots
-from dtrain_lab.placement.slots import Ticket
+from dtrain_lab.placement.slots import gang, slots
+from dtrain_lab.placement.slots.slots import Ticket
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.plan import NodeFacts

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.placement.capacity import at_most, slot_count
-from dtrain_lab.placement.slots import Holder, Ticket, admit, chosen, listing
-from dtrain_lab.placement.ticket_reading import in_use, of_another_version
+from dtrain_lab.placement.slots.slots import Holder, Ticket, admit, chosen, listing
+from dtrain_lab.placement.slots.ticket_reading import in_use, of_another_version
 from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)

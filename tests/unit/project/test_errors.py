@@ -4,7 +4,7 @@ import pytest
 
 from dtrain_lab import errors
 from dtrain_lab.cells.errors import blame
-from dtrain_lab.cli.show import exit_code
+from dtrain_lab.cli.base.show import exit_code
 from dtrain_lab.jobs.job_errors import follows
 from dtrain_lab.server.errors import status
 from dtrain_lab.wire.cells import Failure

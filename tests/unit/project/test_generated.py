@@ -48,7 +48,7 @@ def test_every_query_argument_is_described() -> None:
     for handler, methods, paths in routes():
         for method, function in methods.items():
             source = inspect.getsource(function)
-            read = set(re.findall(r'self\.(?:get_query_argument|number)\(\s*"(\w+)"', source))
+            read = set(re.findall(r'self\.(?:get_query_argument|number|flag)\(\s*"(\w+)"', source))
             described = {
                 name
                 for operation in openapi.OPERATIONS

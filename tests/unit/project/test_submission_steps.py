@@ -30,7 +30,7 @@ from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.head_record import Handle
 from tests.books import write
-from tests.unit.project.test_import_cycles import imports
+from tests.unit.import_graph import imports
 
 ROOT = str(Path(dtrain_lab.__file__).parent) + "/"
 CACHE = "services/plans/answer_cache"

@@ -23,12 +23,11 @@ PACKAGE = Path(supervision.__file__).parents[1]
 STARTERS = frozenset({"create_task", "ensure_future", "Thread", "Timer", "TaskGroup"})
 ALLOWED = {
     "machine/supervision.py": "the one place",
-    "api/portal.py": "the thread that carries the loop; the task that ends it",
+    "api/portal.py": "the thread that carries the loop; calls, whose callers wait; the task that ends it",
     "backends/hosts/bridge.py": "two pumps that their own function waits for",
     "backends/hosts/ssh_connections.py": "an attempt to connect, which whoever asked waits for",
     "backends/slurm/queue.py": "one question to the scheduler, which all who asked wait for",
     "cli/adapter/stdio.py": "two that their own function waits for",
-    "cli/cluster.py": "a start, which its own function waits for",
     "head/membership.py": "waited for where it is made",
     "node/sources/spawn.py": "waited for where they are made",
     "node/stage.py": "a process of its own that has no loop; its end is its report",
@@ -43,9 +42,10 @@ ALLOWED = {
     "rank/link/main_tasks.py": "a rank: an order on the main thread, whose end is the reply",
     "training/averages.py": "a rank: a thread that collects means for `dt.log`, and says what fails",
     "rank/output/streams.py": "a rank: ipykernel's thread for the pipe of C code",
-    "server/routes/clusters.py": "waited for, or its end is looked at",
     "services/index/async_index.py": "a thread that waits for the index; what fails is told to whoever asked",
     "rank/output/widgets.py": "a rank: a widget's message while a cell runs, answered with what failed",
+    "services/worlds/open_connections.py": "a connection that opens, which whoever needs it waits for",
+    "services/worlds/undo.py": "work that its own function waits for, also if it is cancelled",
     "services/jobs/status.py": "one look at a job, which whoever asked waits for",
 }
 

@@ -84,7 +84,7 @@ OTHERS = {
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
     "node/forkserver/server.py": {"_exit"},
     "node/admission/slot_queue.py": {"_exit"},
-    "training/checkpoint.py": {"_getframe"},
+    "training/result_use.py": {"_getframe"},
 }
 """Private names of ipykernel, IPython, pydevd and Python, as ARCHITECTURE.md lists them: file → names."""
 

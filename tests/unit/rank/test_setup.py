@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from dtrain_lab.rank import setup
 from dtrain_lab.rank.cells import rank_variables
-from dtrain_lab.rank.setup import set_interface, set_threads
+from dtrain_lab.rank.setup import set_threads
 
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -60,19 +59,6 @@ def test_a_resize_changes_the_share_of_a_rank_and_its_children_unless_the_user_c
     assert shell.user_ns["world_size"] == 4
     assert set_to == ([] if chosen else [3])
     assert [os.environ[name] for name in VARIABLES] == threads
-
-
-@pytest.mark.parametrize(("interface", "gloo", "nccl"), [(None, "lo", None), ("eth1", "eth1", "eth1")])
-def test_gloo_uses_loopback_where_no_interface_is_given(
-    interface: str | None, gloo: str, nccl: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"):
-        monkeypatch.setenv(name, "")  # so that the test takes back what is set below
-        monkeypatch.delenv(name)
-    monkeypatch.setattr(setup, "_loopback", lambda: "lo")
-    set_interface(interface)
-    assert os.environ["GLOO_SOCKET_IFNAME"] == gloo
-    assert os.environ.get("NCCL_SOCKET_IFNAME") == nccl
 
 
 def test_a_job_loads_nothing_of_a_clusters_groups() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.server.frames import columns_of, encode
+from dtrain_lab.server.frames import FrameTexts, columns_of, encode
 from dtrain_lab.wire.cluster import Cluster, Rank, World
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
@@ -86,3 +86,25 @@ def test_a_page_receives_no_metrics_of_steps_that_are_not_taken_any_more() -> No
     assert (rank["step"], rank["memory_bytes"]) == (7, 1), "these hold also without steps"
     assert len(world["advice"]) == 1, "advice on the last loop stays"
     assert sent(ended, columns=False)[1]["steps_per_s"] == 4.0, "REST says what was measured last"
+
+
+def test_pages_that_receive_the_same_share_an_encoding_and_have_their_own_numbers() -> None:
+    texts, encoded = FrameTexts(), 0
+    frame = LiveFrame("clusters", 0, (), ended={"a": Summary("stopped", {}, '"seq":0,')})
+
+    def made() -> str:
+        nonlocal encoded
+        encoded += 1
+        return encode(frame, columns=True)
+
+    for seq in (3, 12):
+        assert json.loads(texts.numbered(seq, "columns", made)) == {
+            **json.loads(encode(frame, columns=True)),
+            "seq": seq,
+        }
+    assert encoded == 1
+    texts.numbered(4, "list", made)
+    assert encoded == 2
+    texts.clear()
+    texts.numbered(5, "columns", made)
+    assert encoded == 3

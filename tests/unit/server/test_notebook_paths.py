@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from dtrain_lab.server import notebook_paths
 from dtrain_lab.server.notebook_paths import path_below
 
 
@@ -24,3 +27,17 @@ def test_a_notebook_is_found_from_any_folder_and_never_another_of_its_name(tmp_p
         assert path_below(str(base), "", "jobs/bad.ipynb") == "jobs/bad.ipynb"
         assert path_below(str(base), "", f"{other}/bad.ipynb") is None
     assert path_below("/", "/data/a.ipynb", "a.ipynb") == "data/a.ipynb"
+
+
+def test_a_link_that_moves_is_followed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, link = tmp_path / "work", tmp_path / "link"
+    for name in ("old", "new"):
+        (root / name).mkdir(parents=True)
+    now = 0.0
+    monkeypatch.setattr("dtrain_lab.server.notebook_paths.time.monotonic", lambda: now)
+    link.symlink_to(root / "old")
+    assert path_below(str(root), f"{link}/a.ipynb", "a.ipynb") == "old/a.ipynb"
+    link.unlink()
+    link.symlink_to(root / "new")
+    now += notebook_paths.FOLLOWED_FOR_S
+    assert path_below(str(root), f"{link}/a.ipynb", "a.ipynb") == "new/a.ipynb"

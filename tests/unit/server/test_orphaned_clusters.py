@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.machine import processes
+from dtrain_lab.machine import processes, supervision
 from dtrain_lab.server.live import Hub
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
@@ -60,4 +61,25 @@ def test_a_server_leaves_living_servers_their_clusters(
     )
     monkeypatch.setattr(head_records, "living", lambda: [record])
     nothing: Any = SimpleNamespace()
-    assert bool(Hub(nothing, nothing, 1.0, None)._ours()) is ours
+    assert bool(Hub(nothing, nothing, 1.0, None, "/")._ours()) is ours
+
+
+async def test_a_renewal_of_leases_lists_no_jobs_which_have_a_poll_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = []
+
+    async def listing(most: int) -> list[Any]:
+        listed.append(most)
+        return []
+
+    monkeypatch.setattr(head_records, "living", list)
+    worlds: Any = SimpleNamespace(running=list)
+    jobs: Any = SimpleNamespace(listing=listing)
+    hub = Hub(worlds, jobs, 1.0, None, "/")
+    hub._viewers.add(asyncio.Event())
+    await hub._renew_leases()
+    assert listed == []
+    await hub.refresh()
+    assert len(listed) == 1
+    await supervision.here().close()

@@ -12,7 +12,7 @@ from dtrain_lab.debugger.state import State
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger import editor as sessions
 from dtrain_lab.services.debugger.editor import EditorSession
-from tests.unit.debugger.test_dap import paused
+from tests.unit.debugger.paused_ranks import paused
 
 STOP = {"event": "stopped", "body": {"threadId": 1001}}
 

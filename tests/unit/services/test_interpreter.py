@@ -80,7 +80,7 @@ def _lives(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("kind", "hint"), [("venv", "[environment] of the profile"), ("current", "Choose a kernel")]
+    ("kind", "hint"), [("venv", "Set [environment] path in the profile"), ("current", "Choose a kernel")]
 )
 async def test_who_named_an_interpreter_that_is_not_there_is_told(kind: Any, hint: str) -> None:
     asked = Environment(kind=kind, path="/nowhere")

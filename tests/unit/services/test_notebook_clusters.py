@@ -11,7 +11,7 @@ from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.notebook_clusters import UsedCluster, of_kernel
 from dtrain_lab.wire.site import KernelUse
-from tests.unit.metrics.test_advice import cluster
+from tests.fakes.clusters import cluster
 
 
 def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
@@ -44,3 +44,17 @@ def test_a_renamed_notebook_has_its_name_of_now_where_other_notebooks_hear_of_it
     assert cluster_choice.each([life], None, "/w/b.ipynb") == "life (used by renamed.ipynb)"
     notebook_clusters.note_path("/w/life.ipynb", "/w/life.ipynb")
     assert notebook_clusters.path_now("/w/life.ipynb") == "/w/life.ipynb", "it was renamed back"
+
+
+def test_a_renamed_notebook_keeps_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its next kernel knows the new path only."""
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    used = UsedCluster("a", monitor=False, taken=True)
+    notebook_clusters.remember("/w/n.ipynb", used)
+    notebook_clusters.note_path("/w/n.ipynb", "/w/renamed.ipynb")
+    assert notebook_clusters.last("/w/renamed.ipynb") == used
+    notebook_clusters.remember("/w/n.ipynb", UsedCluster("b"))
+    assert notebook_clusters.last("/w/renamed.ipynb") == UsedCluster("b"), "chosen after it was renamed"
+    notebook_clusters.remember("/w/renamed.ipynb", UsedCluster("c"))
+    notebook_clusters.note_path("/w/n.ipynb", "/w/renamed.ipynb")
+    assert notebook_clusters.last("/w/renamed.ipynb") == UsedCluster("c"), "chosen by its next kernel"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.backends.ssh import backend as ssh_backend
 from dtrain_lab.backends.ssh.backend import SshBackend
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
+from dtrain_lab.jobs.folder import read_folder_state
+from dtrain_lab.jobs.judgement import LATE_S, judged
+from dtrain_lab.jobs.state import job as derived
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
 from dtrain_lab.services import paths
@@ -29,6 +33,7 @@ from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.plan_store import submittable
 from dtrain_lab.services.policy import backends, policy
 from dtrain_lab.services.profiles import environment
+from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
@@ -36,7 +41,9 @@ from dtrain_lab.wire.node_check import Check, Interface
 from dtrain_lab.wire.plan import NodeFacts
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.status import Status
 from tests.books import write
+from tests.unit.jobs.records import RECORD
 
 
 class Host(LocalBackend):
@@ -233,6 +240,120 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
         with pytest.raises(BadSize) as alone:
             await jobs.plan(JobRequest("fine.ipynb", ranks=9999), fine)
         assert "also" not in alone.value.details
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_plan_finds_that_the_job_to_wait_for_has_failed(tmp_path: Path, host: Host, book: Path) -> None:
+    """Found by hand: "Ready to submit", and the submission was refused."""
+    failed = replace(RECORD, directory=str(tmp_path / "bad"), name="bad", problem=("Slurm refuses.", ""))
+    far = replace(
+        RECORD, id="5678abcd", name="far", directory=str(tmp_path / "far"), system="another", host="elsewhere"
+    )
+
+    async def main(jobs: Jobs) -> None:
+        for record in (failed, far):
+            await jobs._index.put(record)
+        for of in ("bad", failed.id):
+            with pytest.raises(Conflict) as told:
+                await jobs.plan(replace(REQUEST, after=of), book)
+            assert (told.value.code, told.value.details["field"]) == ("after_failed", "after")
+            with pytest.raises(Conflict) as refused:
+                await jobs.submit(replace(REQUEST, after=of), book)
+            assert str(refused.value) == str(told.value)
+        [found] = problems((await jobs.plan(replace(REQUEST, after="far"), book)).findings)
+        assert (found.field, found.message) == (
+            "after",
+            "A job can't wait for the job \"far\": they don't run in the same queue.",
+        )
+        assert host.handed == []
+
+    with_jobs(tmp_path, main)
+
+
+def test_the_command_names_the_job_to_wait_for_as_the_submission_does(
+    tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by a review: the previewed command had no dependency, or one on the name."""
+    monkeypatch.setattr(host, "command", lambda record: f"runs after {record.request.after}")
+
+    async def main(jobs: Jobs) -> None:
+        first = await jobs.submit(replace(REQUEST, name="first"), book)
+        record, _ = host.handed[-1]
+        plan = await jobs.plan(replace(REQUEST, after="first"), book)
+        assert plan.command == f"runs after {record.directory}"
+        elsewhere = replace(await jobs._records.record(first.id), system="another", host="elsewhere")
+        await jobs._index.put(elsewhere)
+        refused = await jobs.plan(replace(REQUEST, after="first"), book)
+        assert refused.command == "runs after None", "it can't wait, as the plan says"
+
+    with_jobs(tmp_path, main)
+
+
+def test_the_checks_of_a_form_ask_no_scheduler_anew_for_the_job_to_wait_for(
+    tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form checks 0.4 s after each edit: only the submission is worth a query of its own."""
+    asked: list[str] = []
+
+    def finds(how: str) -> Callable[[Any], Coroutine[Any, Any, Handle]]:
+        async def find(_: Any) -> Handle:
+            asked.append(how)
+            return Handle(RECORD.id, "here", job="77")
+
+        return find
+
+    async def runs(_: Any) -> Status:
+        return Status("running")
+
+    for name, value in (("find", finds("fresh")), ("find_recent", finds("recent")), ("status", runs)):
+        monkeypatch.setattr(host, name, value)
+    monkeypatch.setattr(LocalBackend, "traits", replace(LocalBackend.traits, schedules=True))
+    first = replace(RECORD, directory=str(tmp_path / "first"), name="first")
+
+    async def main(jobs: Jobs) -> None:
+        await jobs._index.put(first)
+        read: list[bool] = []
+        states = jobs._states.read
+
+        async def counted(record: JobRecord, *, fresh: bool = False) -> Any:
+            read.append(fresh)
+            return await states(record, fresh=fresh)
+
+        monkeypatch.setattr(jobs._states, "read", counted)
+        for checks in (1, 2, 3):
+            plan = await jobs.plan(replace(REQUEST, after="first"), book)
+            assert problems(plan.findings) == ()
+            assert (asked, read) == (["recent"] * checks, [False] * checks)
+        asked.clear()
+        read.clear()
+        await jobs.submit(replace(REQUEST, after="first"), book, plan=plan.id)
+        assert (asked, read[0]) == (["fresh"], True)
+        assert host.handed[-1][0].request.after == "77"
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_job_says_for_which_one_it_waits_by_its_name(tmp_path: Path, host: Host, book: Path) -> None:
+    """Found by hand: "Starting 2 ranks.", then "It waits for the job 9eae1ce1b5d0."."""
+
+    async def main(jobs: Jobs) -> None:
+        first = await jobs.submit(replace(REQUEST, name="long"), book)
+        await jobs.submit(replace(REQUEST, name="next", after="long"), book)
+        record, files = host.handed[-1]
+        record = replace(record, handle=Handle(record.id, "here"))
+        said = judged(record, read_folder_state(files, {}), Status("running"), record.created_at, LATE_S)
+        assert said == (
+            "queued",
+            Reason("after", 'Waits for the job "long".', "Starts once that job has succeeded."),
+        )
+        waiting = derived(record, read_folder_state(files, {}), Status("running"), record.created_at)
+        assert (waiting.state, waiting.summary.text) == ("queued", 'Waits for the job "long".')
+        # another one of that name: the id says which
+        newer = replace((await jobs._records.record(first.id)), id="5678abcd", created_at=time.time() + 1)
+        await jobs._index.put(newer)
+        await jobs.submit(replace(REQUEST, name="last", after=first.id), book)
+        assert host.handed[-1][0].waits_for == f"long ({first.id})"
 
     with_jobs(tmp_path, main)
 

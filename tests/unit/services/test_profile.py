@@ -62,6 +62,23 @@ def test_an_allocation_may_be_a_jobs_number() -> None:
         assert read.slurm.allocation == given
 
 
+def test_all_errors_of_a_profile_are_told_at_once() -> None:
+    """Found by hand: a profile with two errors named the second one only after the first was mended."""
+    text = 'backend = "local"\nnodes = -1\n[watch]\nstuck_after_s = "soon"\nprbe = true\n'
+    text += '[environment]\nkind = "nix"\n'
+    with pytest.raises(BadProfile) as error:
+        profile.parse(text, "p", "p.toml")
+    lines = str(error.value).splitlines()
+    assert [line.split(": ")[1].rpartition("p.toml, ")[2] for line in ["Also: " + lines[0], *lines[1:]]] == [
+        "line 2",
+        "line 4",
+        "line 5",
+        "line 7",
+    ]
+    assert "nodes is -1. It must be 1 or more." in lines[0]
+    assert "Use one of current, venv" in lines[3]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part", "hint"),
     [

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from dtrain_lab.services.profiles import check
+from dtrain_lab.wire.node_check import Fitting
 from dtrain_lab.wire.plan import NodeFacts
 
 CPUS = NodeFacts("a", "", 2, 0, 7 << 30)
 
 
 def told(nodes: int, starts: int, *, own: bool) -> list[tuple[str, dict[str, Any], str]]:
-    ask = {"nodes": nodes, "ranks_per_node": 2, "cpus_per_rank": 1, "memory_gib_per_rank": 3.5}
+    ask = Fitting(nodes=nodes, ranks_per_node=2, cpus_per_rank=1, memory_gib_per_rank=3.5)
     found = check.capacity_summary(CPUS, ask, starts, own=own)
-    return [(one.code, {k: v for k, v in one.values.items() if k not in ask}, one.text) for one in found]
+    told = ask.__struct_fields__
+    return [(one.code, {k: v for k, v in one.values.items() if k not in told}, one.text) for one in found]
 
 
 def test_each_sentence_has_a_code_and_values() -> None:

@@ -31,7 +31,7 @@ from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.status import Status
-from tests.unit.jobs.test_job_state import RECORD
+from tests.unit.jobs.records import RECORD
 
 FAILED = job(RECORD, FolderState(190.0, End(143, 200.0)), Status("ended"), 201.0)
 

@@ -174,7 +174,7 @@ async def test_values_of_another_type_are_told_as_for_a_job(
         (
             {"sure": "randint(0, 2)"},
             "sure can't vary over randint(0, 2): the notebook has True, not a number.",
-            "Give a list of values, each of them true or false.",
+            "Give a list of values, each of them True or False.",
         ),
         (
             {"dims": "randint(1, 2)"},

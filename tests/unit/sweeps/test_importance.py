@@ -19,7 +19,7 @@ from dtrain_lab.sweeps import study
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.importance import sentence as told_in_a_line
 from dtrain_lab.wire.sweeps import SweepRecord, TrialRecord
-from tests.unit.sweeps.test_sweeps import sweep
+from tests.unit.sweeps.studies import sweep
 
 
 def searched(values: Any, **asked: Any) -> SweepRecord:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import deletion
@@ -20,8 +21,7 @@ from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, TrialRecord
-from tests.unit.cli.test_job_cli import FAILED
-from tests.unit.jobs.test_job_state import RECORD
+from tests.unit.jobs.records import FAILED, RECORD
 
 Add = Callable[..., Path]
 TRIALS = (
@@ -63,7 +63,7 @@ def add(tmp_path: Path, store: JobIndex) -> Add:
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    folder = folders.base() / SWEEP.id
+    folder = sweep_names.base() / SWEEP.id
     (folder / folders.CODE).mkdir(parents=True)
     folders.write(folder, SWEEP)
     return folder

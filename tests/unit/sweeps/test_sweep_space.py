@@ -73,7 +73,7 @@ def test_points_are_counted_and_walked() -> None:
         ({}, "empty_space", "The search space is empty: nothing would vary."),
         ({"a": []}, "empty_space", "The list of a is empty."),
         ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: x is not a number."),
-        ({"a": [1, True]}, "mixed_types", "of mixed types: numbers and true or false."),
+        ({"a": [1, True]}, "mixed_types", "of mixed types: booleans and numbers."),
         ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
         ({"a": [1.0, math.nan]}, "bad_value", "a contains nan, which is not finite."),
         ({"a": ["nan", 1]}, "bad_value", "a contains nan, which is not finite."),
@@ -136,7 +136,7 @@ TAGGED = "lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None\nwidth: int
             'lr=["uniform(0", "1)"]',
             'lr is set to the string "uniform(0"; the notebook has 0.1. Choose the range',
         ),
-        ("sure=yes,no", 'sure is set to the string "yes"; the notebook has True. Give true or false.'),
+        ("sure=yes,no", 'sure is set to the string "yes"; the notebook has True. Give True or False.'),
     ],
 )
 def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
@@ -157,8 +157,8 @@ def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
         ("lr", "0.5", "Give 0.5 without quotes."),
         ("lr", "uniform(0, 1)", "Let it vary over that range."),
         ("width", "64 ,", "the notebook has 32"),
-        ("sure", "False", "Give true or false."),
-        ("sure", "1e-3x", "Give true or false."),
+        ("sure", "False", "Give True or False."),
+        ("sure", "1e-3x", "Give True or False."),
     ],
 )
 def test_a_fixed_mistyped_number_is_refused(name: str, value: str, said: str) -> None:
@@ -174,7 +174,7 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
         (found,) = check_values(cells, {}, {"sure": text})
         assert (found.severity, found.code, found.parameter) == ("warning", "string_value", "sure")
     assert found.message == 'sure is set to the string "2024-01-01"; the notebook has True.'
-    assert found.fix == "The notebook will receive the string. Correct it if true or false was meant."
+    assert found.fix == "The notebook will receive the string. Correct it if True or False was meant."
     assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
     (other,) = check_values(cells, space.parse({"lr": [None, 1]}))
     assert other.message == "lr is set to None; the notebook has 0.1."

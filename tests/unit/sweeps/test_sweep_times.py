@@ -10,7 +10,7 @@ from dtrain_lab.sweeps.events import ActionRequested, HandingOver, Missing, Poll
 from dtrain_lab.sweeps.times import ran_s, sweep_ran_s
 from dtrain_lab.sweeps.view import shown
 from dtrain_lab.wire.sweeps import TrialRecord, TrialRun
-from tests.unit.sweeps.test_sweeps import begun, sweep, through
+from tests.unit.sweeps.studies import begun, sweep, through
 
 
 def polled(state: Any, started: float, ended: float | None = None) -> Polled:

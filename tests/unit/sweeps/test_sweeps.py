@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.api.sweep import Sweep as ApiSweep
-from dtrain_lab.cli.sweep import sweep_group
+from dtrain_lab.cli.jobs.sweep import sweep_group
 from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, Unreachable, WireMismatch
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
@@ -42,28 +43,18 @@ from dtrain_lab.sweeps.events import (
     Tick,
 )
 from dtrain_lab.sweeps.transitions import step
-from dtrain_lab.sweeps.view import can_resume, shown, summary
-from dtrain_lab.wire.jobs.job import JobSize
+from dtrain_lab.sweeps.view import can_resume, shown, summary, trial_word
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import (
     SWEEP_ENDED,
     TRIAL_ENDED,
-    ObjectiveValue,
     Rung,
     SweepRecord,
     SweepRequest,
     TrialRecord,
 )
 from dtrain_lab.wire.sweeps import Sweep as Info
-
-
-def sweep(total: int = 4, parallel: int = 2, **asked: Any) -> SweepRecord:
-    asked = {"space": {"lr": "loguniform(1e-5, 1e-1)"}, "objective": "loss", **asked}
-    return SweepRecord(
-        "s1", "train", SweepRequest("train.ipynb", **asked), "/x/train.ipynb", JobSize(1, 1), total, parallel,
-        seed=3, owner="me", host="here", system="boot", python="python", created_at=1.0,
-    )  # fmt: skip
-
+from tests.unit.sweeps.studies import begun, ended, sweep, through, told
 
 TAKEN = Summary("slots", {}, "2 of 2 slots are taken.")
 
@@ -72,25 +63,6 @@ def said(record: SweepRecord, number: int = 0) -> tuple[str, dict[str, Any], str
     reason = record.trials[number].reason
     assert reason is not None
     return reason.code, reason.values, reason.text
-
-
-def told(*values: float, first: int = 0) -> tuple[ObjectiveValue, ...]:
-    return tuple(ObjectiveValue(first + number, value) for number, value in enumerate(values))
-
-
-def through(record: SweepRecord, *events: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
-    actions: tuple[Action, ...] = ()
-    for event in events:
-        record, actions = step(record, event)
-    return record, actions
-
-
-def begun(number: int, job: str) -> tuple[Event, ...]:
-    return Suggested({"lr": 0.1 / (number + 1)}), HandingOver(number, job)
-
-
-def ended(number: int, *values: float, state: Any = "succeeded", **more: Any) -> Polled:
-    return Polled(number, state, 1.0, 2.0, reports=told(*values), **more)
 
 
 def test_so_many_run_at_once_and_each_runs_once() -> None:
@@ -113,7 +85,8 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
     early = replace(part, trials=(replace(other[0], state="pruned"), *part.trials[1:]))
     assert summary(early).text.startswith("2 of 4 trials done, 1 stopped early, 1 failed;")
-    assert summary(early).values["done"] == 3, "as clients know it"
+    values = summary(early).values
+    assert (values["done"], values["early"], values["failed"], values["ended"]) == (2, 1, 1, 4)
     assert shown(record, "/f", 9.0).may == ("delete",)
     best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f", 9.0).best
     assert best is not None
@@ -148,6 +121,12 @@ def test_it_is_told_apart_whether_a_trial_goes_on_or_begins_anew() -> None:
         # what it saves afterwards is not where it went on
         record, _ = step(record, Polled(0, "running", 1.0, checkpoint_step=7))
         assert record.trials[0].resumed_step == saved
+        assert trial_word(record.trials[0]) == (
+            "started over" if saved is None else f"resumed at step {saved}"
+        )
+    never_loads = Polled(0, "failed", 1.0, 2.0, killed=True, checkpoint_step=9, begins_again=True)
+    record, _ = through(sweep(1), *begun(0, "a"), never_loads, HandingOver(0, "b"))
+    assert record.trials[0].resumed_step is None, "its checkpoint is not loaded"
 
 
 def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
@@ -325,7 +304,7 @@ OLD = (Path(__file__).parents[1] / "golden" / "sweep_9fb5380.json").read_bytes()
 
 
 def test_a_sweep_of_a_version_whose_reasons_were_sentences_is_still_read(tmp_path: Path) -> None:
-    (tmp_path / folders.RECORD).write_bytes(OLD)
+    (tmp_path / sweep_names.RECORD).write_bytes(OLD)
     record = folders.read(tmp_path)
     assert [t.reason for t in record.trials] == [
         None,
@@ -341,9 +320,9 @@ def test_a_sweep_of_a_version_whose_reasons_were_sentences_is_still_read(tmp_pat
 def unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The id of a sweep that runs, and that this version can't read."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    made = folders.base() / "5eed00000001"
+    made = sweep_names.base() / "5eed00000001"
     made.mkdir()
-    (made / folders.RECORD).write_bytes(OLD.replace(b'"total":4', b'"total":"four"'))
+    (made / sweep_names.RECORD).write_bytes(OLD.replace(b'"total":4', b'"total":"four"'))
     return made.name
 
 
@@ -356,12 +335,12 @@ async def test_a_sweep_that_can_not_be_read_is_said_to_be(unreadable: str, name:
         await ours.sweep("another")
     assert await ours.listing() == []
     (one,) = await ours.unreadable()
-    assert (one.id, one.name, one.directory) == (unreadable, "train", str(folders.base() / unreadable))
+    assert (one.id, one.name, one.directory) == (unreadable, "train", str(sweep_names.base() / unreadable))
     assert one.directory in one.hint
 
 
 async def test_a_damaged_record_is_said_to_be_damaged(unreadable: str) -> None:
-    (folders.base() / unreadable / folders.RECORD).write_bytes(OLD[:99] + b"\xff")
+    (sweep_names.base() / unreadable / sweep_names.RECORD).write_bytes(OLD[:99] + b"\xff")
     ours = Sweeps(None)  # type: ignore[arg-type]
     with pytest.raises(Unreachable, match=f"The record of the sweep {unreadable} is damaged: .* Restore /"):
         await ours.sweep(unreadable)
@@ -380,7 +359,7 @@ def test_a_name_is_taken_while_its_sweep_runs_whatever_version_wrote_it(unreadab
     with pytest.raises(Conflict, match='A sweep "train" already exists'):
         check._name(request, Path("train.ipynb"))
     assert check._name(replace(request, name=None), Path("train.ipynb")) == "train-2"
-    file = folders.base() / unreadable / folders.RECORD
+    file = sweep_names.base() / unreadable / sweep_names.RECORD
     file.write_bytes(OLD.replace(b'"state":"running","reason":null,"trials"', b'"state":"stopped","trials"'))
     assert check._name(request, Path("train.ipynb")) == "train"
 

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.jobs.environment_variables import CHECKPOINTS
-from dtrain_lab.training import checkpoint
+from dtrain_lab.training import checkpoint, result_use
 from dtrain_lab.training.checkpoint import Checkpoint, latest_step
 
 
@@ -78,6 +79,36 @@ def test_one_that_is_entered_later_is_complete_at_the_end_of_its_block(folder: P
         stack.enter_context(dt.checkpoint(4))
         assert latest_step(folder) == 2
     assert latest_step(folder) == 4
+
+
+def unknown_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a Python that has renamed them."""
+    for known in ("BLOCK", "ALONE"):
+        monkeypatch.setattr(result_use, known, ())
+
+
+def no_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a Python without `sys._getframe`."""
+    monkeypatch.delattr(sys, "_getframe")
+
+
+@pytest.mark.parametrize("without", [unknown_instructions, no_frames])
+def test_without_the_callers_bytecode_what_has_files_is_marked(
+    without: Callable[[pytest.MonkeyPatch], None], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = {step: folder / f"step-{step}" for step in (1, 2)}
+    for place in steps.values():
+        place.mkdir(parents=True)
+    (steps[1] / "model.pt").touch()
+    with monkeypatch.context() as hidden:
+        without(hidden)
+        dt.checkpoint(1)
+        dt.checkpoint(2)
+        assert latest_step(folder) == 1, "nothing was saved at step 2"
+        with dt.checkpoint(3) as place:
+            assert latest_step(folder) == 1
+            (place / "model.pt").touch()
+        assert latest_step(folder) == 3
 
 
 def test_a_block_that_is_done_again_is_not_complete_meanwhile(folder: Path) -> None:

@@ -58,6 +58,22 @@ def test_means_are_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     assert means == [(10, {"loss": 4.0}), (10, {"loss": 2.0})]
 
 
+def test_a_mean_that_fails_costs_no_later_one(capfd: pytest.CaptureFixture[str]) -> None:
+    store, means = dist.HashStore(), list[Record]()
+
+    def record(step: int, values: dict[str, float], _: float) -> None:
+        if step == 1:
+            raise ValueError("no room")
+        means.append((step, values))
+
+    rank = averages.Means(store, 0, 1, record)
+    rank.put(1, {"loss": 4.0})
+    rank.put(2, {"loss": 3.0})
+    rank.settle(10)
+    assert means == [(2, {"loss": 3.0})]
+    assert "the mean of step 1 is missing: ValueError: no room" in capfd.readouterr().err
+
+
 # the file is open as long as the process lives
 @pytest.mark.filterwarnings("ignore:unclosed file")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -11,10 +11,11 @@ from dtrain_lab.errors import BadSize
 from dtrain_lab.head.metrics.lost_ranks import Losses
 from dtrain_lab.head.metrics.start_history import StartHistory
 from dtrain_lab.wire.cells import CellRecord
+from dtrain_lab.wire.cluster import WithoutLost
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.world import initial
 from dtrain_lab.world.members import Member, Members
-from dtrain_lab.world.shrinking import without
+from dtrain_lab.world.shrinking import offered, without
 from dtrain_lab.world.start_duration import Start, usual
 from dtrain_lab.world.state import Loss
 
@@ -63,6 +64,23 @@ def test_who_stands_in_for_whom(
 ) -> None:
     plan = without(lost, size, per_node)
     assert (plan.size, plan.moves) == (stay, moves)
+
+
+@pytest.mark.parametrize(
+    ("lost", "size", "nodes", "expected"),
+    [
+        ((), 2, 1, None),
+        ((0, 1), 2, 1, None),
+        ((0,), 8, 1, WithoutLost(7, (0,), (0,), (7,))),
+        ((1,), 2, 1, WithoutLost(1, (1,), (), ())),
+        ((2,), 8, 4, WithoutLost(6, (2,), (2,), (6, 7))),
+        ((7, 2), 8, 8, WithoutLost(6, (2, 7), (2,), (6,))),
+    ],
+)
+def test_what_it_costs_to_go_on_without_lost_ranks(
+    lost: tuple[int, ...], size: int, nodes: int, expected: WithoutLost | None
+) -> None:
+    assert offered(lost, size, nodes) == expected
 
 
 def test_a_world_of_nobody_is_refused() -> None:

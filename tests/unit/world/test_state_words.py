@@ -17,7 +17,7 @@ from tests.faults import ROOT
     ("page", "name", "kinds"),
     [
         ("verdicts/sentence.ts", "stateWord", (WorldPhase, RankPhase)),
-        ("job/model/texts.ts", "jobState", (JobState,)),
+        ("job/model/states.ts", "jobState", (JobState,)),
         ("job/list/sweeps.ts", "sweepState", (SweepState,)),
         ("sweeps/model/texts.ts", "trialState", (TrialState,)),
     ],
@@ -31,11 +31,13 @@ def test_a_state_has_one_word_everywhere(page: str, name: str, kinds: tuple[obje
     rows = in_a_table + in_a_switch
     shown = {state: said.lower() for state, said in rows}
     states = {state for kind in kinds for state in get_args(kind)}
+    if name == "trialState":
+        states.remove("resumed")  # says from which step, or that the trial started over
     assert shown == {state: word(state) for state in states}
 
 
 def test_what_a_sweep_has_stopped_is_not_called_cancelled() -> None:
-    text = (ROOT / "src/job/model/texts.ts").read_text()
+    text = (ROOT / "src/job/model/states.ts").read_text()
     assert [job_word("cancelled", code) for code in ("job_cancelled", "job_pruned", "job_stopped")] == [
         "cancelled", word("pruned"), word("stopped"),
     ]  # fmt: skip

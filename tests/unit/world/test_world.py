@@ -78,6 +78,15 @@ def test_a_node_without_torch_fails_the_world() -> None:
     assert (state.phase, state.reason) == ("failed", ("node_failed", "no torch", "install it"))
 
 
+def test_a_world_that_has_failed_before_its_launch_has_its_ranks_and_says_why() -> None:
+    """On a busy machine, the fork server can't import torch before the client has sent the launch."""
+    state, _ = play(initial(), on.NodeFailed(0, "no torch", "install it"))
+    state, actions = play(state, on.Launched(2, 1))
+    assert (state.phase, state.size, actions) == ("failed", 2, [])
+    assert state.reason == ("node_failed", "no torch", "install it")
+    assert play(state, on.Launched(3, 1))[0].size == 2
+
+
 def test_an_interrupt_signals_first_and_breaks_collectives_later() -> None:
     state, _ = play(ready(), on.CellBegan("a", (0, 1, 2)))
     state, actions = play(state, on.InterruptAsked((0, 1, 2)))
@@ -371,7 +380,8 @@ def test_stop_has_free_ranks_end_by_themselves_and_kills_those_that_would_not_he
     assert [action.ending for action in of(do.FailCell, told)] == [who]
     summary = summarize("it", after, Metrics(), ())
     assert summary.values.items() >= {"by": "kernel", "notebook": "b.ipynb", "at": 5.0}.items()
-    _, other = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked("the time limit"))
+    ended, other = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked("the time limit"))
+    assert (after.reason, ended.reason) == (None, ("ended", "the time limit", ""))
     assert of(do.FailCell, other) == [do.FailCell(1, "the time limit")]
     assert of(do.KillRanks, actions) == [do.KillRanks((1,))]
     assert of(do.EndRanks, actions) == [do.EndRanks((0, 2))]

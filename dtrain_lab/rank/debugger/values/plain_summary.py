@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import reprlib
 from typing import Any
 
 from dtrain_lab.debugger.visible_names import Visible
+from dtrain_lab.rank.debugger.values import short_text
+from dtrain_lab.rank.debugger.values.short_text import HOLDS_NUMBERS, MOST_TEXT
+from dtrain_lab.wire.links.values import Leaf, LeafNumbers, ValueSummary, to_json
 
-MOST_TEXT = 200
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = MOST_TEXT
-_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 8
 
 
 def glance(value: Any, leaf: str | None = None) -> str:
@@ -25,31 +22,34 @@ def glance(value: Any, leaf: str | None = None) -> str:
         leaf: path of a leaf, whose numbers are not known here.
 
     Returns:
-        JSON with type, text, and a digest: of the elements of an array or tensor, else of the whole text.
-        `opaque`: it has nothing to compare but its address. For a `Visible`, its names.
+        A `ValueSummary` with one leaf, whose digest is of the elements of an array or tensor, else of the
+        whole text. For a `Visible`, its names.
     """
     if isinstance(value, Visible):
-        return value.to_json()
+        return to_json(value.names())
     if leaf is not None:
-        return json.dumps({"values": None})
+        return to_json(LeafNumbers(None))
     kind = type(value).__name__
     try:
-        text, whole = _short.repr(value), repr(value)
+        text, whole = short_text.text(value), repr(value)
+        exact = short_text.text(value, full=True) if isinstance(value, HOLDS_NUMBERS) else text
     # a user's __repr__ may fail, or need another rank that is stopped
     except Exception as error:  # noqa: BLE001
-        text = whole = f"<{kind}; its repr failed: {type(error).__name__}>"
+        text = exact = whole = f"<{kind}; its repr failed: {type(error).__name__}>"
     opaque = False
     if not isinstance(value, str):  # an address differs on all ranks, and is meaningless
-        text, (whole, addresses) = ADDRESS.sub("", text), ADDRESS.subn("", whole)
+        text, exact = ADDRESS.sub("", text), ADDRESS.sub("", exact)
+        whole, addresses = ADDRESS.subn("", whole)
         opaque = addresses > 0
-    text = text[:MOST_TEXT]
+    text, exact = text[:MOST_TEXT], exact[:MOST_TEXT]
     array = _array(value)
     if array is None:
-        parts = [["", "object", kind, [], _digest(whole.encode("utf-8", "replace"))]]
+        part = Leaf("", "object", kind, (), _digest(whole.encode("utf-8", "replace")))
     else:
-        parts = [["", "array", str(array.dtype), list(array.shape), _digest(array.tobytes())]]
+        part = Leaf("", "array", str(array.dtype), tuple(array.shape), _digest(array.tobytes()))
         opaque = False
-    return json.dumps({"type": kind, "text": text, "leaves": parts, "left": 0, "opaque": opaque})
+    exact = "" if exact == text else exact
+    return to_json(ValueSummary(kind, text, (part,), opaque=opaque, exact=exact))
 
 
 def _array(value: Any) -> Any:

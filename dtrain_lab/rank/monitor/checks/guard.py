@@ -11,8 +11,8 @@ from torch.distributed import distributed_c10d as c10d
 from dtrain_lab.errors import EnvironmentUnfit
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.verdicts import mismatch
-from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import Signature
+from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.torch import groups, names
 from dtrain_lab.training.guard import Divergence
 from dtrain_lab.wire.metrics.collective import CollectiveCall
@@ -73,21 +73,21 @@ class Guard:
             return
         ranks = dist.get_process_group_ranks(group)
         calls = {rank: [_call(crc, number, row.tolist())] for rank, row in zip(ranks, all_calls, strict=True)}
-        found = mismatch.find(calls)
-        assert found is not None
-        raise Divergence(f"{found.text} Nothing was run. {found.hint}")
+        difference = mismatch.find(calls)
+        assert difference is not None
+        raise Divergence(f"{difference.text} Nothing was run. {difference.hint}")
 
     def _beside(self, group: Any) -> Any:
-        made = self._groups.get(group.group_name)
-        if made is None or not groups.is_live(made):
+        beside = self._groups.get(group.group_name)
+        if beside is None or not groups.is_live(beside):
             with groups.named(f"{OURS}{group.group_name}"):
-                made = self._groups[group.group_name] = dist.new_group(
+                beside = self._groups[group.group_name] = dist.new_group(
                     dist.get_process_group_ranks(group),
                     backend="gloo",
                     use_local_synchronization=True,
                     group_desc="guard",
                 )
-        return made
+        return beside
 
 
 def _call(group: int, number: int, row: list[int]) -> CollectiveCall:

@@ -121,8 +121,8 @@ class MissingSync:
         self._finish()
 
     def _compare(self) -> None:
-        found = _parameters(self._optimizer)[:MOST]
-        mine = [[p.numel(), _checksum(p)] for p in found]
+        parameters = _parameters(self._optimizer)[:MOST]
+        mine = [[p.numel(), _checksum(p)] for p in parameters]
         key = f"dtrain/apart/{self._cell}"
         number = self._store.add(f"{key}/count", 1)
         self._store.set(f"{key}/{number}", json.dumps(mine))
@@ -134,8 +134,10 @@ class MissingSync:
         self._store.set(f"{key}/read", "1")
         if any([n for n, _ in other] != [n for n, _ in mine] for other in others):
             return  # the ranks train different models on purpose
-        differ = [p for i, p in enumerate(found) if any(other[i][1] != mine[i][1] for other in others)]
-        text = _sentence(self._ranks, self._steps, names_of(found, differ), replaces=_in_data_parallel(found))
+        differ = [p for i, p in enumerate(parameters) if any(other[i][1] != mine[i][1] for other in others)]
+        text = _sentence(
+            self._ranks, self._steps, names_of(parameters, differ), replaces=_in_data_parallel(parameters)
+        )
         self._print(text)
 
 
@@ -157,9 +159,9 @@ def _parameters(optimizer: Any) -> list[torch.Tensor]:
     return [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
 
 
-def _in_data_parallel(found: list[torch.Tensor]) -> bool:
+def _in_data_parallel(parameters: list[torch.Tensor]) -> bool:
     """Whether parameters are of a model in `nn.DataParallel`, which averages over the GPUs of one process."""
-    wanted = {id(p) for p in found}
+    wanted = {id(p) for p in parameters}
     # type(), not isinstance, as below
     wraps = [o for o in gc.get_objects() if issubclass(type(o), torch.nn.DataParallel)]
     return any(id(p) in wanted for module in wraps for p in module.parameters())
@@ -171,19 +173,19 @@ def _checksum(parameter: torch.Tensor) -> float:
     return float(values.sum()) + float(values.abs().sum()) / 3
 
 
-def names_of(found: list[torch.Tensor], differ: list[torch.Tensor]) -> list[str]:
+def names_of(parameters: list[torch.Tensor], differ: list[torch.Tensor]) -> list[str]:
     """Parameters' names in the outermost module; without one, their positions in the optimizer.
 
     Args:
-        found: The optimizer's parameters, in its order.
+        parameters: The optimizer's parameters, in its order.
         differ: Those of them whose names are wanted.
     """
-    wanted = {id(p) for p in found}
+    wanted = {id(p) for p in parameters}
     best: dict[int, str] = {}
     # type(), not isinstance, which asks lazy objects for their class and so loads modules
     for module in [o for o in gc.get_objects() if issubclass(type(o), torch.nn.Module)]:
         names = {id(p): name for name, p in module.named_parameters() if id(p) in wanted}
         if (len(names), sum(map(len, names.values()))) > (len(best), sum(map(len, best.values()))):
             best = names
-    places = {id(p): f"parameter {i}" for i, p in enumerate(found)}
+    places = {id(p): f"parameter {i}" for i, p in enumerate(parameters)}
     return [best.get(id(p), places[id(p)]) for p in differ]

@@ -157,13 +157,13 @@ class Shards:
             self._print(text)
 
 
-def _watch_epochs(told: weakref.WeakSet[Any]) -> None:
+def _watch_epochs(with_epoch: weakref.WeakSet[Any]) -> None:
     original = DistributedSampler.set_epoch
 
     @functools.wraps(original)
     def set_epoch(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        told.add(self)
+        with_epoch.add(self)
 
     DistributedSampler.set_epoch = set_epoch
 

@@ -94,9 +94,9 @@ class SharedStart:
         if ddp.has_hooks(model) and getattr(model, "gradient_compression", None) is None:
             return
         mine = {id(p) for p in ddp.parameters(model)}
-        found = {name: p for name, p in model.module.named_parameters() if id(p) in mine}
+        parameters = {name: p for name, p in model.module.named_parameters() if id(p) in mine}
         why = "DistributedDataParallel averages their gradients"
-        self._compare(found, model.process_group, why, trained=model in self._trained)
+        self._compare(parameters, model.process_group, why, trained=model in self._trained)
 
     def reduced(self, tensor: Any, group: Any) -> None:
         """Called when a tensor is summed over a group by hand.
@@ -118,19 +118,19 @@ class SharedStart:
         Returns:
             The group over which its gradients are averaged by hand; None if they aren't.
         """
-        known = self._optimizers.get(optimizer)
-        if known is not None or not self._reduced:
-            return known
-        own = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        counted = self._optimizers.get(optimizer)
+        if counted is not None or not self._reduced:
+            return counted
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         # requires all gradients to match: one address alone may be that of a freed tensor
-        summed = {self._reduced.get(_place(p.grad)) for p in own if _has_place(p.grad)}
+        summed = {self._reduced.get(_place(p.grad)) for p in parameters if _has_place(p.grad)}
         group = summed.pop() if len(summed) == 1 else None
-        if group is None and len(own) > 1:  # all gradients in one flat tensor
-            total = sum(p.grad.numel() for p in own)
+        if group is None and len(parameters) > 1:  # all gradients in one flat tensor
+            total = sum(p.grad.numel() for p in parameters)
             group = next((g for (_, size), g in self._reduced.items() if size == total), None)
         if group is not None:
             self._optimizers[optimizer] = group
-            named = dict(zip(names_of(own, own), own, strict=True))
+            named = dict(zip(names_of(parameters, parameters), parameters, strict=True))
             self._compare(named, group, "their gradients are averaged")
         return group
 
@@ -142,28 +142,28 @@ class SharedStart:
         self.by_hand = bool(self._optimizers)
 
     def _compare(
-        self, found: dict[str, torch.Tensor], group: Any, why: str, *, trained: bool = False
+        self, parameters: dict[str, torch.Tensor], group: Any, why: str, *, trained: bool = False
     ) -> None:
         members = dist.get_process_group_ranks(group)
-        if len(members) < 2 or not found:
+        if len(members) < 2 or not parameters:
             return
         try:
-            told = self.exchange("start", members, (trained, checksums(list(found.values())[:MOST])))
+            answers = self.exchange("start", members, (trained, checksums(list(parameters.values())[:MOST])))
         except RuntimeError as error:  # the rank that keeps the store has ended, or the world is rebuilt
             log.info("not compared with the other ranks: %s", error)
             return
-        if told is None or len({len(sums) for _, sums in told}) > 1:
+        if answers is None or len({len(sums) for _, sums in answers}) > 1:
             return
         ranks = [*(r for r in members if r != dist.get_rank()), dist.get_rank()]
-        sums = {rank: each for rank, (_, each) in zip(ranks, told, strict=True)}
-        trained = any(each for each, _ in told)  # a replaced rank itself has trained no step
+        sums = {rank: each for rank, (_, each) in zip(ranks, answers, strict=True)}
+        trained = any(each for each, _ in answers)  # a replaced rank itself has trained no step
         first = sums.pop(min(members))
         within = SAME_TRAINED if trained else SAME
         differences = {
             rank: [_differ(a, b, within) for a, b in zip(first, each, strict=True)]
             for rank, each in sums.items()
         }
-        differ = [name for i, name in enumerate(found) if any(each[i] for each in differences.values())]
+        differ = [name for i, name in enumerate(parameters) if any(each[i] for each in differences.values())]
         if differ and trained:
             self._print(_diverged(min(members), [r for r, each in differences.items() if any(each)], differ))
         elif differ:

@@ -60,6 +60,6 @@ class UnseenCollectives:
         """Find the back-ends of the groups that there are now, and count their collectives."""
         self._registry = groups.registry()
         self._groups, live = len(self._registry), groups.live_groups()
-        found = {id(backend): backend for group in live for backend in group_backends.backends(group)}
-        self._count = group_backends.counter(list(found.values()))
+        by_id = {id(backend): backend for group in live for backend in group_backends.backends(group)}
+        self._count = group_backends.counter(list(by_id.values()))
         self._begun = self._count()

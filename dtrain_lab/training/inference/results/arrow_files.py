@@ -50,7 +50,9 @@ def make_folder(output: Path) -> None:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadRequest(
-            f"The folder of {output} can't be created: {error.strerror}.", code="no_folder"
+            f"The folder of {output} can't be created: {error.strerror}.",
+            "Choose another output.",
+            code="no_folder",
         ) from error
     print(f"dt.predict created the folder {output.parent}.")
 
@@ -110,23 +112,25 @@ def join(parts: Sequence[Path], output: Path) -> None:
 
 
 def _schema(pa: Any, parts: Sequence[Path]) -> Any:
-    found: list[Any] = []
+    schemas: list[Any] = []
     for path in parts:
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
-            if not found or reader.schema != found[-1]:
-                found.append(reader.schema)
-    for other in found:
-        if other.names != found[0].names:
+            if not schemas or reader.schema != schemas[-1]:
+                schemas.append(reader.schema)
+    for other in schemas:
+        if other.names != schemas[0].names:
             raise BadRequest(
-                f"The columns of the model's output differ between batches: {', '.join(found[0].names)}, and "
-                f"{', '.join(other.names)}.",
+                "The columns of the model's output differ between batches: "
+                f"{', '.join(schemas[0].names)}, and {', '.join(other.names)}.",
                 "Let the model return the same names for every batch; the next call starts over.",
                 code="outputs_differ",
             )
     try:
-        return pa.unify_schemas(found, promote_options="permissive")
+        return pa.unify_schemas(schemas, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        kinds = {name: sorted({str(schema.field(name).type) for schema in found}) for name in found[0].names}
+        kinds = {
+            name: sorted({str(schema.field(name).type) for schema in schemas}) for name in schemas[0].names
+        }
         changed = (f"{name} ({' and '.join(some)})" for name, some in kinds.items() if len(some) > 1)
         raise BadRequest(
             f"The model's output changes its type between batches: {', '.join(changed)}.",

@@ -42,7 +42,9 @@ def batch(output: Output) -> Any:
         name = title(path)
         if name in names:
             raise BadRequest(
-                f"Two parts of the model's output would be the column {name}.", code="two_columns"
+                f"Two parts of the model's output would be the column {name}.",
+                "Rename one of them.",
+                code="two_columns",
             )
         names.append(name)
         columns.append(_column(pa, name, part))

@@ -39,19 +39,19 @@ def gathered(ranks: Ranks, plan: Plan, mine: dict[int, Output]) -> Any:
     """
     shapes = _shapes(ranks, mine)
     values: dict[Path, Any] = {}
-    for path, found in shapes.items():
-        own = {number: output.pop(path).value for number, output in mine.items()}
-        if len(found) == 1 and found[0][0] == "rows":
-            values[path] = _rows(ranks, plan, own, found[0])
+    for path, path_shapes in shapes.items():
+        own_values = {number: output.pop(path).value for number, output in mine.items()}
+        if len(path_shapes) == 1 and path_shapes[0][0] == "rows":
+            values[path] = _rows(ranks, plan, own_values, path_shapes[0])
         else:
-            values[path] = _listed(ranks, own, _per_batch(path, found))
+            values[path] = _listed(ranks, own_values, _per_batch(path, path_shapes))
     mine.clear()
     return built(values)
 
 
 def _shapes(ranks: Ranks, mine: Mapping[int, Output]) -> dict[Path, list[Shape]]:
     """All shapes that each part has on any rank, the same dict on all ranks."""
-    own: dict[Path, list[Shape]] = {}
+    own_shapes: dict[Path, list[Shape]] = {}
     counts: dict[Path, int] = {}
     for output in mine.values():
         for path, part in output.items():
@@ -60,17 +60,17 @@ def _shapes(ranks: Ranks, mine: Mapping[int, Output]) -> dict[Path, list[Shape]]
                 (part.kind, part.value.dtype, tuple(part.value.shape[1:])) if rows else (part.kind, None, ())
             )
             counts[path] = counts.get(path, 0) + 1
-            if shape not in own.setdefault(path, []):
-                own[path].append(shape)
-    told = ranks.everyone(lambda: (len(mine), counts, own))
-    taken = sum(batches for batches, _, _ in told)
+            if shape not in own_shapes.setdefault(path, []):
+                own_shapes[path].append(shape)
+    answers = ranks.everyone(lambda: (len(mine), counts, own_shapes))
+    taken = sum(batches for batches, _, _ in answers)
     merged: dict[Path, list[Shape]] = {}
-    for _, _, found in told:
-        for path, some in found.items():
-            known = merged.setdefault(path, [])
-            known += [shape for shape in some if shape not in known]
+    for _, _, rank_shapes in answers:
+        for path, some in rank_shapes.items():
+            path_shapes = merged.setdefault(path, [])
+            path_shapes += [shape for shape in some if shape not in path_shapes]
     for path in sorted(merged, key=len):  # a list before its elements
-        if sum(count.get(path, 0) for _, count, _ in told) != taken:
+        if sum(count.get(path, 0) for _, count, _ in answers) != taken:
             if any(other[: len(path)] == path and other != path for other in merged):
                 # one as long as its batch: the last batch, which is shorter, may be so by chance
                 raise BadRequest(
@@ -87,9 +87,9 @@ def _shapes(ranks: Ranks, mine: Mapping[int, Output]) -> dict[Path, list[Shape]]
     return merged
 
 
-def _per_batch(path: Path, found: list[Shape]) -> bool:
+def _per_batch(path: Path, shapes: list[Shape]) -> bool:
     """Whether a part is one object per batch, not one per sample."""
-    kinds = {kind for kind, _, _ in found}
+    kinds = {kind for kind, _, _ in shapes}
     if "whole" in kinds and len(kinds) > 1:
         raise BadRequest(
             f"The model returned {title(path)} as a list or tensor for some batches only.",
@@ -99,11 +99,11 @@ def _per_batch(path: Path, found: list[Shape]) -> bool:
     return "whole" in kinds
 
 
-def _rows(ranks: Ranks, plan: Plan, own: dict[int, torch.Tensor], shape: Shape) -> torch.Tensor:
+def _rows(ranks: Ranks, plan: Plan, own_values: dict[int, torch.Tensor], shape: Shape) -> torch.Tensor:
     result = torch.empty((plan.batches.samples, *shape[2]), dtype=shape[1])
-    for number in list(own):
+    for number in list(own_values):
         span = plan.batches.of(number)
-        result[span.start : span.stop] = own.pop(number)
+        result[span.start : span.stop] = own_values.pop(number)
     row_bytes = result.element_size() * prod(shape[2])
     ranks.broadcast_all(
         ([result[span.start : span.stop] for span in spans], rank)
@@ -122,21 +122,21 @@ def messages(spans: Sequence[range], row_bytes: int) -> list[list[range]]:
         spans: ranges of samples.
         row_bytes: size of the result of one sample.
     """
-    found: list[list[range]] = []
+    groups: list[list[range]] = []
     size = 0
     for span in spans:
         size += len(span) * row_bytes
-        if not found or size > MESSAGE_BYTES:
-            found.append([])
+        if not groups or size > MESSAGE_BYTES:
+            groups.append([])
             size = len(span) * row_bytes
-        found[-1].append(span)
-    return found
+        groups[-1].append(span)
+    return groups
 
 
-def _listed(ranks: Ranks, own: dict[int, Any], whole: bool) -> list[Any]:
+def _listed(ranks: Ranks, own_values: dict[int, Any], whole: bool) -> list[Any]:
     everyone: dict[int, Any] = {}
     # pickled before ranks meet: what can't be pickled is then an error on all of them
-    for some in ranks.everyone(lambda: pickle.dumps(own) if ranks.size > 1 else own):
+    for some in ranks.everyone(lambda: pickle.dumps(own_values) if ranks.size > 1 else own_values):
         everyone.update(pickle.loads(some) if isinstance(some, bytes) else some)
     ordered = [everyone[number] for number in sorted(everyone)]
     return ordered if whole else [value for some in ordered for value in some]

@@ -41,9 +41,9 @@ def parts(output: Any, samples: int) -> Output:
     Raises:
         BadRequest: A tensor does not have one row per sample.
     """
-    found: Output = {}
-    _collect(output, samples, (), found)
-    return found
+    collected: Output = {}
+    _collect(output, samples, (), collected)
+    return collected
 
 
 def built(values: Mapping[Path, Any]) -> Any:
@@ -53,10 +53,10 @@ def built(values: Mapping[Path, Any]) -> Any:
     inner: dict[tuple[str, Any], dict[Path, Any]] = {}
     for path, value in values.items():
         inner.setdefault(path[0], {})[path[1:]] = value
-    made = {step: built(rest) for step, rest in inner.items()}
-    if all(kind == "item" for kind, _ in made):
-        return tuple(made.values())
-    return {name: value for (_, name), value in made.items()}
+    parts = {step: built(rest) for step, rest in inner.items()}
+    if all(kind == "item" for kind, _ in parts):
+        return tuple(parts.values())
+    return {name: value for (_, name), value in parts.items()}
 
 
 def title(path: Path) -> str:
@@ -64,28 +64,28 @@ def title(path: Path) -> str:
     return ".".join(str(name) for _, name in path) or "prediction"
 
 
-def _collect(output: Any, samples: int, path: Path, found: Output) -> None:
+def _collect(output: Any, samples: int, path: Path, collected: Output) -> None:
     if isinstance(output, torch.Tensor):
-        found[path] = Part("rows", _rows(output, samples, path))
+        collected[path] = Part("rows", _rows(output, samples, path))
     elif isinstance(output, Mapping):
         for name, part in output.items():
-            _collect(part, samples, (*path, ("key", name)), found)
+            _collect(part, samples, (*path, ("key", name)), collected)
     elif isinstance(output, np.ndarray):
-        _array(output, samples, path, found)
+        _array(output, samples, path, collected)
     elif isinstance(output, list) and len(output) == samples:
-        found[path] = Part("each", [retained(value) for value in output])
+        collected[path] = Part("each", [retained(value) for value in output])
     elif isinstance(output, tuple | list):
         for number, part in enumerate(output):
-            _collect(part, samples, (*path, ("item", number)), found)
+            _collect(part, samples, (*path, ("item", number)), collected)
     else:
-        found[path] = Part("whole", output)
+        collected[path] = Part("whole", output)
 
 
-def _array(output: np.ndarray[Any, Any], samples: int, path: Path, found: Output) -> None:
+def _array(output: np.ndarray[Any, Any], samples: int, path: Path, collected: Output) -> None:
     if output.dtype.kind in "biufc":
-        found[path] = Part("rows", _rows(torch.tensor(output), samples, path))
+        collected[path] = Part("rows", _rows(torch.tensor(output), samples, path))
     else:
-        _collect(list(output), samples, path, found)
+        _collect(list(output), samples, path, collected)
 
 
 def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dtrain_lab.head.metrics.advice_diffs import AdviceDiffs
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.wire import clients
-from tests.unit.metrics.test_advice import BOUND
+from tests.fakes.clusters import BOUND
 
 LOOP = "model = DDP(net)\nfor x in loader:\n    model(x).backward()\n    optimizer.step()"
 

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.head.metrics import collector
-from dtrain_lab.head.metrics.collector import MetricsCollector
-from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.metrics.advice import reasons
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.verdicts.device_waits import WORLD
@@ -25,67 +22,11 @@ from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Verdict
-from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.node_use import HostUse
-from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.stacks import Where
 from dtrain_lab.world.members import Member, Members
 from dtrain_lab.world.state import State
-
-TICK_S = 0.25
-RUNNING = (RunningCell("[3]", "/home/me/train.ipynb", (0, 1), 0.0),)
-
-
-class World:
-    """Two ranks that train, as their head sees them."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now = 100.0
-        patch.setattr(collector.time, "monotonic", lambda: self.now)
-        self.collector = MetricsCollector()
-        self.head = Snapshot("x", self.collector)
-        node = NodePlan("box", "127.0.0.1", first_rank=0, ranks=2, gpus=0, threads=2)
-        self.collector.plan = Plan("local", "local", (node,), "", {}, "", "gloo", monitor=True)
-        self.head.preloaded_s = 1.0
-        self.steps = 0
-        self.state = self._state(cell="c")
-        self.collector.cell_began((0, 1), "for batch in loader: ...")
-
-    def _state(self, cell: str | None, *, interrupted: bool = False) -> State:
-        members = (Member(r, 100 + r, True, 0, cell, "c", interrupted) for r in (0, 1))
-        return State("ready", members=Members(members))
-
-    def tick(
-        self, exposed: tuple[float, float], runnable: float = 2.0, more: int = 5, bound: str = ""
-    ) -> Cluster:
-        self.now += TICK_S
-        self.steps += more
-        samples = [
-            RankSample(
-                rank=r,
-                step=self.steps,
-                step_s=0.05,
-                samples_per_s=640.0,
-                exposed_s=x,
-                exposed_error_s=0.001,
-                synced=True,
-                batch=32,
-                epoch=Epoch(1, 20, 100, split=True),
-                bound=bound,
-            )
-            for r, x in enumerate(exposed)
-        ]
-        self.collector.sampled(samples, 0, HostUse(2, 1.0, runnable=runnable))
-        return self.look()
-
-    def look(self) -> Cluster:
-        return self.head.cluster(self.state, RUNNING if self.state.busy else (), ())
-
-    def ends(self) -> None:
-        self.state = self._state(cell=None)
-
-    def is_interrupted(self) -> None:
-        self.state = self._state(cell="c", interrupted=True)
+from tests.unit.head.metrics.worlds import TICK_S, World
 
 
 @pytest.fixture
@@ -216,9 +157,9 @@ def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> 
     assert ended.metrics.last is not None
     assert (ended.metrics.last.rank_batch, ended.metrics.last.global_batch) == (32, 64)
     assert advice_text.lines([], ended)[-1] == (
-        "Batch 32 × 2 ranks = 64. On 4 ranks with the same batch on each (weak scaling) the global batch is "
-        "128 instead of 64, and an epoch has 50 steps instead of 100 where each rank reads its own part of "
-        "the data."
+        "Batch 32 × 2 ranks = 64. With 4 ranks and still 32 samples on each (weak scaling), a step would "
+        "train on 128 samples instead of 64, and an epoch would take 50 steps instead of 100 if each rank "
+        "reads its own part of the data."
     )
 
 

@@ -12,7 +12,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.node_use import HostUse
-from tests.unit.head.metrics.test_headline import TICK_S, World
+from tests.unit.head.metrics.worlds import TICK_S, World
 
 
 @pytest.fixture

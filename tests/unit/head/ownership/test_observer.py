@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.jobs.folder import Live
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.stacks import Frame
@@ -163,6 +165,12 @@ async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: 
     assert (again.world.generation, again.metrics.samples_per_s) == (1, None)
 
 
+async def live_file(job: Job) -> None:
+    """Wait until the head has written it, on its thread; the loop's clock stands still."""
+    while not (job.folder / job_files.LIVE).exists():
+        await asyncio.sleep(0)
+
+
 async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
     job.begin()
     line = '{"step": 2, "values": {"loss": 0.5, "rate": "nan"}, "averaged": true}'
@@ -170,6 +178,7 @@ async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
     lines = f'{{"step": 1, "values": {{"lo\n{line}\n{other}\n{{"step": 3'
     (job.folder / job_files.VALUES).write_text(lines)
     job.observer.tick(None)
+    await live_file(job)
     live = msgspec.json.decode((job.folder / job_files.LIVE).read_bytes(), type=Live)
     assert live.values == {"loss": 0.5, "rate": "nan", "step": 2}
     assert live.metrics.averaged == ("loss", "rate")
@@ -181,3 +190,20 @@ async def test_a_request_to_the_owner_of_ranks_is_refused(job: Job) -> None:
         job.handlers
     )
     assert not {clients.Interrupt, clients.Restart, clients.Run, clients.Stop} & set(job.handlers)
+
+
+async def test_a_folder_that_blocks_delays_its_files_and_nothing_else(job: Job) -> None:
+    """As a network file system whose server is away: here a pipe that nobody reads."""
+    history = job.folder / job_files.HISTORY
+    os.mkfifo(history)
+    job.begin()
+    job.observer.record_point(Point(at=1.0))
+    for _ in range(2):
+        job.observer.tick(None)
+        await asyncio.sleep(0)
+        assert job.observer.cluster().state == "ready"
+    assert not (job.folder / job_files.LIVE).exists()
+    written = await asyncio.to_thread(history.read_bytes)
+    await live_file(job)
+    assert len(written.splitlines()) == 1
+    assert msgspec.json.decode(written, type=Point).at == 1.0

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.cells.diff import UNSEEN, Leaf, compare, undecided, with_appearance
+from dtrain_lab.cells.diff import UNSEEN, compare, undecided, with_appearance
 from dtrain_lab.rank.data import fingerprint
+from dtrain_lab.wire.links.values import Leaf
 
 PRINTED: list[str] = []
 GO_ON = threading.Event()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.rank.monitor import loader_queues
-from dtrain_lab.rank.monitor.loader_queues import LoaderQueues
+from dtrain_lab.rank.monitor.step import loader_queues
+from dtrain_lab.rank.monitor.step.loader_queues import LoaderQueues
 
 
 class Loader:

@@ -1,0 +1,1 @@
+"""What all commands of the terminal share: groups, output and errors, tables."""

@@ -1,0 +1,1 @@
+"""Jobs and sweeps in the terminal."""

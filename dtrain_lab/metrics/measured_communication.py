@@ -1,0 +1,158 @@
+"""Puts measured communication and waiting for data in the place of estimates, in a loop's metrics. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics import communication
+from dtrain_lab.metrics.communication import Split, room_beside_data
+from dtrain_lab.metrics.diagnosis_text import is_unsteady
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
+from dtrain_lab.wire.metrics.world import Last, Metrics
+
+
+def scaled(part_s: float | None, estimate: float | None, check: Check) -> float | None:
+    """Transfer's or waiting's part of measured communication; None if it is unknown.
+
+    A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Without
+    an estimate, it is unknown how much of it is waiting for a slow rank.
+
+    Args:
+        part_s: estimated seconds of the part.
+        estimate: estimated share of communication.
+        check: the measurement that replaces it.
+    """
+    return part_s * check.share / estimate if part_s is not None and estimate else None
+
+
+def measured_data(diagnosis: Diagnosis | None) -> Check | None:
+    """Return the measured waiting for data that replaces the estimate; None if there is none.
+
+    An unsteady measurement does not replace it, nor one of steps that leave out the waiting for a slow rank.
+
+    Args:
+        diagnosis: the loop's diagnosis; None if it was not diagnosed.
+    """
+    data = diagnosis.data if diagnosis is not None and diagnosis.slow_rank is None else None
+    return None if data is None or is_unsteady(data.share, data.error) else data
+
+
+def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
+    """Replace estimated communication and waiting for data in metrics by the measured ones.
+
+    They are kept where ranks wait for a slow one: the estimate has that waiting, the measurement leaves it
+    out. Where waiting for data was not measured, steps that now wait longer for it leave less of a step to
+    communication.
+
+    Args:
+        metrics: metrics of the diagnosed loop.
+        diagnosis: its diagnosis from replayed steps.
+    """
+    shares = _with_shares(metrics, diagnosis)
+    return replace(metrics, **shares, measured=metrics.measured or "comm_overhead" in shares)
+
+
+def last_of(metrics: Metrics) -> Last:
+    """Return the metrics that are kept of a loop after its end."""
+    return Last(**{field: getattr(metrics, field) for field in Last.__struct_fields__})
+
+
+def last_with_measured(last: Last | None, diagnosis: Diagnosis | None) -> Last | None:
+    """Replace shares in the last metrics of a loop by those measured afterwards, as `with_measured` does.
+
+    Args:
+        last: metrics of the loop's last steps; None before any.
+        diagnosis: its diagnosis; None if nothing was measured.
+    """
+    if diagnosis is None or last is None:
+        return last
+    return replace(last, **_with_shares(last, diagnosis))
+
+
+def splits_with_measured(
+    splits: dict[int, Split], samples: Sequence[RankSample], diagnosis: Diagnosis | None
+) -> dict[int, Split]:
+    """Scale the ranks' estimated parts, so that their means equal the measured shares.
+
+    Args:
+        splits: estimated splits by rank.
+        samples: the latest samples of the ranks.
+        diagnosis: the loop's diagnosis; None if it was not diagnosed.
+    """
+    data = measured_data(diagnosis)
+    if data is not None:
+        splits = _with_data(splits, samples, data.share)
+    estimate = max((split.error for split in splits.values()), default=0.0)
+    check = _communication(diagnosis, estimate)
+    return splits if check is None else communication.with_measured(splits, check.share, check.error)
+
+
+def _with_data(splits: dict[int, Split], samples: Sequence[RankSample], share: float) -> dict[int, Split]:
+    waits = {s.rank: s.data_s / s.step_s for s in samples if s.step_s and s.data_s is not None}
+    steps = {s.rank: s.step_s or 0.0 for s in samples}
+    if not waits or not (mean := fmean(waits.values())):
+        return splits
+    shares = {rank: min(1.0, wait * share / mean) for rank, wait in waits.items()}
+    return {
+        rank: replace(split, data_s=shares[rank] * steps[rank], most=1 - shares[rank])
+        if rank in shares
+        else split
+        for rank, split in splits.items()
+    }
+
+
+def _communication(diagnosis: Diagnosis | None, estimate_error: float | None) -> Check | None:
+    """Measured communication that replaces the estimate; None if there is none.
+
+    If waiting for data was too unsteady to measure, the parts of a step are no more certain than before.
+    """
+    if diagnosis is None or diagnosis.slow_rank is not None or diagnosis.communication is None:
+        return None
+    check, data = diagnosis.communication, diagnosis.data
+    if data is not None and is_unsteady(data.share, data.error):
+        return replace(check, error=max(check.error, estimate_error or 0.0))
+    return check
+
+
+def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
+    """The fields of a step's metrics that measured shares replace."""
+    step = of.step_s
+    if not step:
+        return {}
+    fields: dict[str, Any] = {}
+    data_s, share, saved = of.data_s, of.comm_overhead or 0.0, 0.0
+    data = measured_data(diagnosis)
+    if data is not None and data_s is not None:
+        saved += max(0.0, data_s - data.share * step)
+        fields["data_s"] = data_s = data.share * step
+    check = _communication(diagnosis, of.comm_overhead_error)
+    if check is not None:
+        check = replace(check, share=min(check.share, room_beside_data(step, data_s)))
+        saved += step * (share - check.share)
+        share = check.share
+        fields |= {
+            "comm_overhead": check.share,
+            "comm_overhead_error": check.error,
+            "comm_bound": "",
+            "transfer_s": scaled(of.transfer_s, of.comm_overhead, check),
+            "wait_s": scaled(of.wait_s, of.comm_overhead, check),
+        }
+    compute = max(0.0, of.compute_s + saved) if fields and of.compute_s is not None else of.compute_s
+    if "data_s" in fields:
+        room = max(0.0, step * (1 - share) - (data_s or 0.0))
+        fields |= _within(room, compute, of.optimizer_s)
+    elif fields:
+        fields["compute_s"] = compute
+    return fields
+
+
+def _within(room_s: float, compute_s: float | None, optimizer_s: float | None) -> dict[str, float | None]:
+    """The other parts, which a measured wait leaves less time: a view would scale all parts down to fit."""
+    optimizer = None if optimizer_s is None else min(optimizer_s, room_s)
+    compute = None if compute_s is None else min(compute_s, room_s - (optimizer or 0.0))
+    return {"optimizer_s": optimizer, "compute_s": compute}

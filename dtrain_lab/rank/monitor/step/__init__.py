@@ -1,0 +1,1 @@
+"""One step of training: its batches, passes, waits in collectives, and the record of it."""

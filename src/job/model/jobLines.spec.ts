@@ -1,0 +1,55 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { Job } from '../../tokens';
+import { jobLine, resumedLine, rowLine } from './jobLines';
+
+const trans = nullTranslator.load('');
+
+it('says of a paused job that it is paused, not how far it is', () => {
+  const job = {
+    state: 'running',
+    summary: { code: 'paused', values: {}, text: 'Paused on 2 ranks.' },
+    metrics: { verdicts: [] },
+    ranks: [{ step: 12 }],
+    progress: [{ phase: 'cells', done: 3, total: 5 }]
+  } as unknown as Job;
+  expect(jobLine(job, trans)).toBe('Paused on 2 ranks.');
+});
+
+it('tells jobs of one name apart: when each was submitted, and which goes on with which', () => {
+  const at = new Date(2026, 2, 2, 8, 45).getTime() / 1000;
+  const job = (id: string, name: string, parent: string | null = null): Job =>
+    ({
+      id,
+      name,
+      parent,
+      state: 'succeeded',
+      notebook: 'train.ipynb',
+      notebook_path: 'jobs/train.ipynb',
+      created_at: at,
+      started_at: at + 1,
+      ended_at: at + 9.1,
+      progress: [],
+      ranks: []
+    }) as unknown as Job;
+  const all = [job('a', 'job'), job('b', 'job', 'a'), job('c', 'other', 'a')];
+  const lines = all.map(j => rowLine(j, all, trans));
+  expect(lines[0]).toMatch(/^Submitted .*8:45.* · train\.ipynb · 8.1/);
+  expect(lines[1]).toMatch(
+    /^Started over after the job of .*8:45.* · train\.ipynb · 8.1/
+  );
+  const resumed = { ...all[1], resumed_step: 1500 };
+  expect(rowLine(resumed, all, trans)).toMatch(
+    /^Resumed the job of .*8:45.* at step 1,500 · train\.ipynb · 8.1/
+  );
+  expect(lines[2]).toBe('train.ipynb · 8.1\u00a0s');
+  // where a column says when
+  const beside = all.map(j => resumedLine(j, all, trans));
+  const took = ' · 8.1\u00a0s';
+  expect(beside.map(line => line + took)).toEqual([
+    lines[2],
+    lines[1],
+    lines[2]
+  ]);
+});

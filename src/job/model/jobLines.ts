@@ -1,0 +1,91 @@
+import { PathExt } from '@jupyterlab/coreutils';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Job } from '../../tokens';
+import { formatCount, formatRun } from '../../metrics/format';
+import { isPaused } from './states';
+import { moment, notebookFile, ranFor } from './texts';
+
+/** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
+export function jobLine(job: Job, trans: TranslationBundle): string {
+  const cells = job.progress.find(p => p.phase === 'cells');
+  const steps = Math.max(0, ...job.ranks.map(r => r.step ?? 0));
+  if (
+    job.state === 'running' &&
+    !isPaused(job) &&
+    cells &&
+    !job.metrics.verdicts.some(v => v.headline)
+  ) {
+    const { done, total } = cells;
+    return steps
+      ? trans.__('cell %1 of %2, step %3', done, total, steps)
+      : trans.__('cell %1 of %2', done, total);
+  }
+  if (job.state === 'succeeded') {
+    return PathExt.basename(notebookFile(job));
+  }
+  const at = job.error;
+  if (job.state === 'failed' && at?.cell && at.line) {
+    return trans.__(
+      'Rank %1, cell %2, line %3: %4',
+      at.rank,
+      at.cell,
+      at.line,
+      at.message ? `${at.type}: ${at.message}` : at.type
+    );
+  }
+  return job.summary.text;
+}
+
+/** Whether other jobs have the name of this one. */
+function hasNamesake(job: Job, among: readonly Job[]): boolean {
+  return among.some(j => j.name === job.name && j.id !== job.id);
+}
+
+/**
+ * A job's line in a list that says elsewhere when it was submitted: if several jobs have its name, it says which one it
+ * has resumed, and where, or after which one it started over.
+ */
+export function resumedLine(
+  job: Job,
+  among: readonly Job[],
+  trans: TranslationBundle
+): string {
+  const line = jobLine(job, trans);
+  const parent = job.parent && among.find(j => j.id === job.parent);
+  if (!parent || !hasNamesake(job, among)) {
+    return line;
+  }
+  const step = job.resumed_step ?? null;
+  return step === null
+    ? trans.__(
+        'Started over after the job of %1 · %2',
+        moment(parent.created_at),
+        line
+      )
+    : trans.__(
+        'Resumed the job of %1 at step %2 · %3',
+        moment(parent.created_at),
+        formatCount(step),
+        line
+      );
+}
+
+/**
+ * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, and which one
+ * it resumes; if it is done, how long it took.
+ */
+export function rowLine(
+  job: Job,
+  among: readonly Job[],
+  trans: TranslationBundle
+): string {
+  const line = jobLine(job, trans);
+  const whole =
+    hasNamesake(job, among) && !among.some(j => j.id === job.parent)
+      ? trans.__('Submitted %1 · %2', moment(job.created_at), line)
+      : resumedLine(job, among, trans);
+  return job.state === 'succeeded'
+    ? `${whole} · ${formatRun(ranFor(job, 0), true)}`
+    : whole;
+}

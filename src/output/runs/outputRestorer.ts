@@ -1,0 +1,105 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { ServerConnection } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+
+import { RequestError } from '../../request/rest';
+import { JournalOutputs } from './journalOutputs';
+import { KernelRestarts } from './kernelRestarts';
+import { put, write } from './notebookDocument';
+import { IReading, readJournal } from './readJournal';
+import { IClusterRecord, numberOf } from './storedRun';
+
+/** Puts the output of runs, which is in the journal of their cluster, into the notebook. */
+export class OutputRestorer {
+  /** Emitted with a cell whose output was restored so far. */
+  readonly restored = new Signal<this, CodeCell>(this);
+
+  /**
+   * @param _mayWrite - whether a cell's output is still to be restored, after it was read
+   */
+  constructor(
+    private _settings: ServerConnection.ISettings,
+    private _restarts: KernelRestarts,
+    private _mayWrite: (cell: CodeCell) => boolean
+  ) {}
+
+  /** Whether a notebook is being changed now. */
+  get isWriting(): boolean {
+    return this._isWriting;
+  }
+
+  /**
+   * Restore the output of a run so far. Its end is restored afterwards if it arrives while the journal is being read:
+   * nobody asks again then. Other records that arrive meanwhile are followed by later ones.
+   */
+  async restore(cell: CodeCell, found: IClusterRecord): Promise<void> {
+    if (!this._busy.has(cell) || found.record.state === 'ended') {
+      this._next.set(cell, found);
+    }
+    if (this._busy.has(cell)) {
+      return;
+    }
+    this._busy.add(cell);
+    try {
+      for (;;) {
+        const next = this._next.get(cell);
+        if (!next) {
+          return;
+        }
+        this._next.delete(cell);
+        await this._restore(cell, next);
+      }
+    } finally {
+      this._busy.delete(cell);
+    }
+  }
+
+  private async _restore(
+    cell: CodeCell,
+    { record, cluster }: IClusterRecord
+  ): Promise<void> {
+    let known = this._followed.get(cell);
+    if (known?.run !== record.id) {
+      const journal = new JournalOutputs();
+      known = { run: record.id, journal, after: record.first_seq - 1 };
+      this._followed.set(cell, known);
+    }
+    try {
+      await readJournal(known, record, cluster.id, this._settings);
+    } catch (error) {
+      if (!(error instanceof RequestError)) {
+        throw error;
+      }
+      // the cluster has ended, or the server can't be reached: leave the cell until the next records arrive
+      return;
+    }
+    if (!this._mayWrite(cell)) {
+      return;
+    }
+    this._isWriting = true;
+    try {
+      // as JupyterLab does for a cell that a page runs: else, widgets and HTML of ranks are not drawn
+      cell.model.trusted = true;
+      put(cell, known.journal.outputs(record));
+      if (record.state === 'ended') {
+        cell.model.executionCount = numberOf(record);
+        cell.model.executionState = 'idle';
+        this._followed.delete(cell);
+      } else {
+        cell.model.executionCount = null;
+        cell.model.executionState = 'running';
+      }
+      write(cell, this._restarts.runOf(cell, record));
+    } finally {
+      this._isWriting = false;
+    }
+    this.restored.emit(cell);
+  }
+
+  /** Cells whose journal is being read. */
+  private _busy = new WeakSet<CodeCell>();
+  private _followed = new WeakMap<CodeCell, IReading & { run: string }>();
+  private _isWriting = false;
+  /** Cell → the record with which it is to be restored next. */
+  private _next = new WeakMap<CodeCell, IClusterRecord>();
+}
