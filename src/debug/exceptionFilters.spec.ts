@@ -27,7 +27,8 @@ function made(kept: string[] | null) {
   const debug = {
     session,
     eventMessage,
-    pauseOnExceptions: async (filters: string[]) => void told.push(filters)
+    pauseOnExceptions: async (filters: string[]) => void told.push(filters),
+    restoreState: async () => debug.pauseOnExceptions([])
   };
   const sidebar = { isVisible: true, node: document.createElement('div') };
   const its = debug as unknown as IDebugger;
@@ -36,27 +37,39 @@ function made(kept: string[] | null) {
   return { debug, session, told };
 }
 
-it('restores the menu and the choice after a reload, once a kernel', async () => {
+it('restores the menu and the choice whenever the session has come to a kernel', async () => {
   const { debug, session, told } = made(['raised']);
-  await debug.pauseOnExceptions([]); // as JupyterLab does
+  await debug.restoreState();
   expect(told).toEqual(['initialized', ['raised']]);
   await debug.pauseOnExceptions([]); // as a user does
   expect(told.at(-1)).toEqual([]);
-  expect(session.start).toHaveBeenCalledTimes(1);
   session.connection = {} as Session.ISessionConnection;
-  await debug.pauseOnExceptions([]);
+  await debug.restoreState();
   expect(told.at(-1)).toEqual(['raised']);
   expect(session.start).toHaveBeenCalledTimes(1);
 });
 
+it('sets nothing in the kernel whose turn came while the first one answered', async () => {
+  const { debug, session, told } = made(['raised']);
+  const first = session.connection;
+  const restored = debug.restoreState();
+  session.connection = {} as Session.ISessionConnection;
+  await restored;
+  expect(told).toEqual([]);
+  expect(session.start).not.toHaveBeenCalled();
+  session.connection = first;
+  await debug.restoreState();
+  expect(told).toEqual(['initialized', ['raised']]);
+});
+
 it('leaves a kernel without ranks, and one that is not debugged, as they are', async () => {
   const plain = made(null);
-  await plain.debug.pauseOnExceptions([]);
+  await plain.debug.restoreState();
   expect(plain.told).toEqual([[]]);
   expect(plain.session.start).not.toHaveBeenCalled();
   const off = made(['raised']);
   off.session.isStarted = false;
-  await off.debug.pauseOnExceptions(['uncaught']);
-  expect(off.told).toEqual([['uncaught']]);
+  await off.debug.restoreState();
+  expect(off.told).toEqual([[]]);
   expect(off.session.sendRequest).not.toHaveBeenCalled();
 });

@@ -1,5 +1,4 @@
 import { IDebugger } from '@jupyterlab/debugger';
-import { Session } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
 import { DebuggerService } from '../jupyterlab/debuggerService';
@@ -21,8 +20,9 @@ interface IService {
  * Restores "Pause on exceptions" after a reload of the page.
  *
  * JupyterLab learns the entries of this menu from the answer to `initialize`, which it requests only where the
- * debugger is not on yet, and it turns all of them off in a kernel that it has not seen before. The kernel of
- * ranks keeps what the user had chosen, and answers `initialize` again.
+ * debugger is not on yet. Whenever its session comes to a kernel, it also sends what it remembers of the user's
+ * choice: nothing after a reload, and another kernel's choice if several notebooks come to the front in quick
+ * succession. The kernel of ranks keeps what the user had chosen, and answers `initialize` again.
  */
 export class ExceptionFilters {
   /**
@@ -31,26 +31,40 @@ export class ExceptionFilters {
    */
   constructor(
     private _debug: IService,
-    private _service: Pick<DebuggerService, 'exceptions' | 'announceStart'>,
+    private _service: Pick<
+      DebuggerService,
+      'exceptions' | 'restores' | 'announceStart'
+    >,
     private _sidebar: Pick<Widget, 'isVisible' | 'node'>
   ) {
+    _service.restores.add('exceptions', async (restore, ...args) => {
+      this._restores += 1;
+      try {
+        await restore(...args);
+      } finally {
+        this._restores -= 1;
+      }
+    });
     _service.exceptions.add('kept', async (set, filters) => {
-      const kept = await this._kept();
-      await set(filters.length ? filters : (kept ?? []));
+      const kernel = _debug.session?.connection;
+      const kept = this._restores ? await this._kept() : null;
+      if (_debug.session?.connection === kernel) {
+        await set(kept ?? filters);
+      } // else another kernel's turn came meanwhile: a restore of its own follows
     });
   }
 
-  /** What the user had chosen in this kernel; null if it has been asked before, or has no ranks' debugger. */
+  /** What the user had chosen in the session's kernel; null if this kernel has no ranks' debugger. */
   private async _kept(): Promise<string[] | null> {
     const { session } = this._debug;
     const kernel = session?.connection;
-    if (!session?.isStarted || !kernel || this._asked.has(kernel)) {
+    if (!session?.isStarted || !kernel) {
       return null;
     }
-    this._asked.add(kernel);
     try {
       const { body } = await ask(session, 'dtrain/exceptions', {});
-      if (!session.exceptionBreakpointFilters?.length) {
+      const known = session.exceptionBreakpointFilters?.length;
+      if (!known && session.connection === kernel) {
         await session.start();
         this._build();
       }
@@ -59,7 +73,7 @@ export class ExceptionFilters {
       if (!(error instanceof Refused)) {
         throw error;
       }
-      return null; // a kernel without ranks
+      return null;
     }
   }
 
@@ -77,5 +91,6 @@ export class ExceptionFilters {
     seen.observe(this._sidebar.node);
   }
 
-  private _asked = new WeakSet<Session.ISessionConnection>();
+  /** Restores of the session that have not ended. */
+  private _restores = 0;
 }

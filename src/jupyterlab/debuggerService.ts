@@ -29,8 +29,11 @@ export class DebuggerService implements IDisposable {
       ['queue', 'edits', 'conditions'],
       () => report('IDebugger.updateBreakpoints')
     );
-    this.restores = new MethodSteps(_debug, 'restoreState', ['notebook'], () =>
-      report('IDebugger.restoreState')
+    this.restores = new MethodSteps(
+      _debug,
+      'restoreState',
+      ['notebook', 'exceptions'],
+      () => report('IDebugger.restoreState')
     );
     this.exceptions = new MethodSteps(
       _debug,
@@ -49,7 +52,10 @@ export class DebuggerService implements IDisposable {
     'queue' | 'edits' | 'conditions'
   >;
   /** Around what JupyterLab does when its session has come to a kernel. */
-  readonly restores: MethodSteps<IDebugger['restoreState'], 'notebook'>;
+  readonly restores: MethodSteps<
+    IDebugger['restoreState'],
+    'notebook' | 'exceptions'
+  >;
   /** Around each change of the exceptions that stop. */
   readonly exceptions: MethodSteps<IDebugger['pauseOnExceptions'], 'kept'>;
 

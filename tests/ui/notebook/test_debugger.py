@@ -392,6 +392,7 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
         state = "Disable Debugger" if path == book else "Enable Debugger"
         front.get_by_role("button", name=state).wait_for()
         stack(page, 5)  # the sidebar stays with the one that is debugged
+    page.locator(".jp-PauseOnExceptions[aria-pressed=true]").wait_for()
     choose.click()
     kinds.get_by_text("raised", exact=True).wait_for()
     page.locator(".jp-PauseOnExceptions-menu .lm-mod-toggled").get_by_text("uncaught", exact=True).wait_for()
