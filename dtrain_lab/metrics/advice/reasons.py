@@ -14,7 +14,7 @@ from dtrain_lab.metrics.diagnosis_text import (
 )
 from dtrain_lab.text.units import known_share
 
-MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
+MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )

@@ -44,8 +44,5 @@ def in_line(ranks: Sequence[int], lines: Mapping[int, str]) -> str:
         return ""
     text = lines[located[0]].strip()
     same = tuple(rank for rank in located if lines[rank].strip() == text)
-    if len(same) < len(ranks):
-        who = f"{rank_names.sentence_name(same)} {'is' if len(same) == 1 else 'are'}"
-    else:
-        who = "It is" if len(ranks) == 1 else "They are"
+    who = f"{rank_names.sentence_name(same)} {'is' if len(same) == 1 else 'are'}"
     return f"{who} in this line: {text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + '…'}"

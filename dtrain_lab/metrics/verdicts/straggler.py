@@ -156,8 +156,8 @@ def busy_note(verdict: Verdict) -> str:
     """
     node, threads, cores = (verdict.values[name] for name in ("node", "threads", "cores"))
     where = node or "this machine"
-    many = f"{threads} threads wanted the {_cores(cores)} of {where}"
-    return f"While it trained, {many}: times and shares are rough."
+    many = f"{threads} threads competed for the {_cores(cores)} of {where}"
+    return f"During training, {many}: times and shares are rough."
 
 
 def _cores(count: int) -> str:

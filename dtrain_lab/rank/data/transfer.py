@@ -26,6 +26,8 @@ from dtrain_lab.rank.data.pickler import Pickler, Unpickler
 
 PIECE = 64 << 20
 """Bytes copied between two calls of the progress function."""
+LONGEST_REASON = 120
+"""Characters of a reason why a value can't be copied."""
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
@@ -211,5 +213,6 @@ def why_not(value: Any, namespace: dict[str, Any], excluded: Collection[str]) ->
         Pickler(io.BytesIO(), unwrap=False, namespace=namespace, excluded=excluded).dump(value)
     # pickling may raise anything; the user is told what
     except Exception as error:  # noqa: BLE001
-        return f"{type(value).__name__}: {error}".splitlines()[0][:120]
+        reason = f"{type(value).__name__}: {error}".splitlines()[0]
+        return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1].rstrip()}…"
     return ""

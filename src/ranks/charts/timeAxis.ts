@@ -37,7 +37,7 @@ export function axisOf(
   return {
     times: points.map(p => p.at),
     marks: [
-      ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
+      ...rebuilds(points).map(at => ({ at, label: trans.__('group rebuilt') })),
       ...points.flatMap(({ at, slowed }) =>
         slowed.map(rank => ({
           at,

@@ -133,7 +133,7 @@ def test_a_hang_is_told_with_the_right_ranks_and_the_cause(world: dt.Cluster, na
         if hang.line is not None and name != "gil":  # its stack is read from outside, without the source
             own = next(line for line in hang.code.splitlines() if "rank == 3" in line)
             hint = found()["hint"]
-            assert hint == f"It is in this line: {own}", "what is known is said, and no guess"
+            assert hint == f"Rank 3 is in this line: {own}", "what is known is said, and no guess"
         if name == "gil":
             assert "line 6" in world.stacks()[3]
     finally:

@@ -64,7 +64,7 @@ COMPUTING = replace(
     STUCK,
     code="computing",
     text="Rank 5 is still computing. 7 ranks wait for it.",
-    hint="It is in this line: metrics = evaluate(model, batches)",
+    hint="Rank 5 is in this line: metrics = evaluate(model, batches)",
 )
 UNKNOWN = replace(
     STUCK,

@@ -38,7 +38,7 @@ def test_a_rank_that_has_called_more_waits_for_the_one_that_has_called_less() ->
     assert found is not None
     assert (found.kind, found.ranks, found.peers) == ("stuck", (1,), (0,))
     assert found.text == "Rank 1 is stuck. 1 rank waits for it."
-    assert found.hint == "It is in this line: time.sleep(600)"
+    assert found.hint == "Rank 1 is in this line: time.sleep(600)"
 
 
 def test_a_rank_that_has_ended_the_cell_is_told_apart() -> None:

@@ -176,13 +176,13 @@ def test_the_line_that_a_rank_is_in_is_said_in_the_place_of_a_guess() -> None:
     alone, lines = [*late[:2], waits(2, 12), late[3]], {2: "x = f.read()", 3: "    time.sleep(600)"}
     found = verdict(alone, ALL, ALL, 4, {}, lines=lines)
     assert found is not None
-    assert (found.code, found.hint) == ("stuck", "It is in this line: time.sleep(600)")
+    assert (found.code, found.hint) == ("stuck", "Rank 3 is in this line: time.sleep(600)")
     found = verdict(late, ALL, ALL, 4, {}, lines=lines)
     assert found is not None
     assert found.hint == "Rank 2 is in this line: x = f.read()"
     found = verdict(late, ALL, ALL, 4, {}, lines=dict.fromkeys((2, 3), "g(" + "x" * 99 + ")"))
     assert found is not None
-    assert found.hint == f"They are in this line: g({'x' * 77}…"
+    assert found.hint == f"Ranks 2–3 are in this line: g({'x' * 77}…"
     alone[3] = replace(works(3), beat_s=0.3, step=9)
     found = verdict(alone, ALL, ALL, 4, {}, lines=lines)
     assert found is not None

@@ -97,7 +97,7 @@ def test_a_busy_machine_is_named_as_the_reason_for_no_advice_also_after_the_loop
     bound = (0.03, 0.03)
     for _ in range(40):
         found = world.tick(bound, runnable=9.0)
-    said = "While it trained, 9 threads wanted the 2 cores of this machine: times and shares are rough."
+    said = "During training, 9 threads competed for the 2 cores of this machine: times and shares are rough."
     assert (found.metrics.advice, found.metrics.too_busy) == ((), said)
     world.ends()
     ended = world.tick(bound, runnable=1.0, more=0)
