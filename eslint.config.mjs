@@ -33,6 +33,15 @@ const LAYERS = [
 /** Lines of the longest function: a longer one has parts with a job, and a name, of their own. */
 const MOST_LINES = 120;
 
+/** What model/ does without: it has state and texts, and views lie beside it. */
+const OF_VIEWS = [
+  'react',
+  'react-dom',
+  '@jupyterlab/apputils',
+  '@jupyterlab/ui-components',
+  '@lumino/widgets'
+];
+
 /** Rules on components, beside those on the order of hooks. */
 const HOOKS = [
   'static-components',
@@ -54,7 +63,9 @@ const unknown = readdirSync('src', { withFileTypes: true })
   .filter(entry => entry.isDirectory())
   .filter(({ name }) => ![...LAYERS, ...UNLAYERED].includes(name));
 if (unknown.length) {
-  throw new Error(`Put ${unknown.map(f => f.name).join(', ')} into LAYERS of eslint.config.mjs.`);
+  throw new Error(
+    `Put ${unknown.map(f => f.name).join(', ')} into LAYERS of eslint.config.mjs.`
+  );
 }
 
 const layers = LAYERS.map((folder, i) => {
@@ -70,7 +81,10 @@ const layers = LAYERS.map((folder, i) => {
             {
               patterns: [
                 // from the folder itself, and from one in it
-                { group: above.flatMap(f => [`../${f}/*`, `../../${f}/*`]), message }
+                {
+                  group: above.flatMap(f => [`../${f}/*`, `../../${f}/*`]),
+                  message
+                }
               ]
             }
           ],
@@ -81,25 +95,43 @@ const layers = LAYERS.map((folder, i) => {
 });
 
 export default [
-  { ignores: ['lib/**', 'labextension/**', 'node_modules/**', 'src/api/types.ts'] },
+  {
+    ignores: [
+      'lib/**',
+      'labextension/**',
+      'node_modules/**',
+      'src/api/types.ts'
+    ]
+  },
   {
     files: ['src/**/*.{ts,tsx}'],
     languageOptions: {
       parser,
       parserOptions: { project: './tsconfig.eslint.json' }
     },
-    plugins: { jupyter, '@typescript-eslint': typescript, react, 'react-hooks': hooks },
+    plugins: {
+      jupyter,
+      '@typescript-eslint': typescript,
+      react,
+      'react-hooks': hooks
+    },
     settings: { react: { version: 'detect' } },
     rules: {
       ...typescript.configs.recommended.rules,
       ...react.configs.recommended.rules,
       'react-hooks/rules-of-hooks': 'error',
       'react-hooks/exhaustive-deps': 'error',
-      ...Object.fromEntries(HOOKS.map(rule => [`react-hooks/${rule}`, 'error'])),
+      ...Object.fromEntries(
+        HOOKS.map(rule => [`react-hooks/${rule}`, 'error'])
+      ),
       ...jupyter.configs.recommended[0].rules,
       '@typescript-eslint/naming-convention': [
         'error',
-        { selector: 'interface', format: ['PascalCase'], custom: { regex: '^I[A-Z]', match: true } }
+        {
+          selector: 'interface',
+          format: ['PascalCase'],
+          custom: { regex: '^I[A-Z]', match: true }
+        }
       ],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-namespace': 'off',
@@ -126,6 +158,21 @@ export default [
     ignores: ['src/jupyterlab/**', 'src/testing/**', 'src/**/*.spec.{ts,tsx}'],
     plugins: { jupyterlab },
     rules: { 'jupyterlab/reach': 'error' }
+  },
+  {
+    files: ['src/*/model/**'],
+    ignores: ['src/**/*.spec.{ts,tsx}'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          paths: OF_VIEWS.map(name => ({
+            name,
+            message: 'model/ has state and texts: put what draws beside it.'
+          }))
+        }
+      ]
+    }
   },
   ...layers
 ];

@@ -5,7 +5,7 @@ import { CommandIDs } from '../../commands';
 import { Cluster, IClusterActions } from '../../tokens';
 import { askSize, confirmLoss } from '../dialogs/dialogs';
 import { askRestart } from '../dialogs/restart';
-import { showLastOutput } from '../model/lastOutput';
+import { showLastOutput } from '../dialogs/lastOutput';
 import { goOnText, shrinkText } from '../model/shrink';
 import { Add, Args } from './clusterCommand';
 

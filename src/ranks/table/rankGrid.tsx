@@ -16,7 +16,8 @@ import { isSplitVague, shownSplit, splitOf } from '../../metrics/split';
 import { vagueText } from '../../metrics/share';
 import { SplitBar } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
-import { doing, Facts, hangPositionText } from '../model/rankFacts';
+import { doing, hangPositionText } from '../model/rankFacts';
+import { Facts } from './facts';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';
 

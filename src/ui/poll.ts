@@ -1,7 +1,7 @@
 import { Poll } from '@lumino/polling';
 import { useCallback, useEffect, useRef } from 'react';
 
-import { useLatest } from '../../ui/useLatest';
+import { useLatest } from './useLatest';
 
 /** Maximum interval between two requests, ms; without an answer the interval grows up to it. */
 const SLOWEST = 5000;
