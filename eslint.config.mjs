@@ -168,6 +168,7 @@ export default [
         {
           paths: OF_VIEWS.map(name => ({
             name,
+            allowTypeImports: true,
             message: 'model/ has state and texts: put what draws beside it.'
           }))
         }

@@ -70,14 +70,14 @@ OPERATIONS = (
     Operation(
         "post",
         "/profiles/{identity}/check",
-        "Ask every node of it; 202 if that takes long.",
+        "Ask every node of a profile; 202 if that takes long.",
         ProfileCheck,
         begun=CheckedProfile,
     ),
     Operation(
         "get",
         "/profiles/{identity}/check",
-        "The check that was begun last; with `wait=1`, its end is waited for.",
+        "The check that was begun last; with `wait=1`, answers at its end.",
         CheckedProfile,
         query=("wait",),
     ),
@@ -91,7 +91,7 @@ OPERATIONS = (
     Operation("get", "/clusters", "All clusters, oldest first.", list[Cluster]),
     Operation("post", "/clusters", "Start a cluster.", Cluster, 202, Request),
     Operation("get", "/clusters/{identity}", "One cluster, by id or name.", Cluster),
-    Operation("delete", "/clusters/{identity}", "Stop it.", Stopping, 202),
+    Operation("delete", "/clusters/{identity}", "Stop a cluster.", Stopping, 202),
     Operation(
         "get",
         "/clusters/{identity}/output",
@@ -156,7 +156,7 @@ OPERATIONS = (
     Operation(
         "post",
         "/jobs/plan",
-        "What would be submitted, without submitting it.",
+        "The plan of a job, without submitting one.",
         JobPlan,
         200,
         JobRequest,
@@ -164,12 +164,12 @@ OPERATIONS = (
     ),
     Operation("get", "/jobs/{identity}", "One job, by id or name.", Job),
     Operation(
-        "delete", "/jobs/{identity}", "Remove it, with its folder and checkpoints.", Job, query=("force",)
+        "delete", "/jobs/{identity}", "Remove a job, with its folder and checkpoints.", Job, query=("force",)
     ),
     Operation(
         "get",
         "/jobs/{identity}/logs",
-        "A piece of its log; with `wait=1`, the next line is waited for.",
+        "A piece of a job's log; with `wait=1`, answers at the next line.",
         LogPiece,
         query=("offset", "ranks", "first_error", "search", "wait"),
     ),
@@ -184,17 +184,17 @@ OPERATIONS = (
     ),
     Operation("get", "/jobs/{identity}/stacks", "What all threads are doing.", list[Stack], query=("ranks",)),
     Operation("get", "/jobs/{identity}/notebook", "The executed notebook.", dict[str, Any]),
-    Operation("get", "/jobs/{identity}/request", "The request that submitted it.", JobRequest),
-    Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
+    Operation("get", "/jobs/{identity}/request", "The request that submitted a job.", JobRequest),
+    Operation("post", "/jobs/{identity}/cancel", "End a job, on all its nodes.", Job, 202),
     Operation(
-        "post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202, query=("force",)
+        "post", "/jobs/{identity}/resume", "A new job, from a job's checkpoint.", Job, 202, query=("force",)
     ),
     Operation("get", "/sweeps", "All sweeps, newest first.", list[Sweep]),
     Operation("post", "/sweeps", "Vary a notebook's parameters over jobs.", Sweep, 202, SweepRequest),
     Operation(
         "post",
         "/sweeps/plan",
-        "What would start, without starting it.",
+        "The plan of a sweep, without starting one.",
         SweepPlan,
         200,
         SweepRequest,
@@ -205,13 +205,13 @@ OPERATIONS = (
     Operation(
         "delete",
         "/sweeps/{identity}",
-        "Remove it, and its trials' jobs with their folders and checkpoints.",
+        "Remove a sweep, and its trials' jobs with their folders and checkpoints.",
         Sweep,
         query=("force",),
     ),
-    Operation("get", "/sweeps/{identity}/trials", "Its trials, in order.", list[Trial]),
-    Operation("post", "/sweeps/{identity}/stop", "End its trials; checkpoints are kept.", Sweep, 202),
-    Operation("post", "/sweeps/{identity}/resume", "Resume it from the checkpoints.", Sweep, 202),
+    Operation("get", "/sweeps/{identity}/trials", "A sweep's trials, in order.", list[Trial]),
+    Operation("post", "/sweeps/{identity}/stop", "End a sweep's trials; checkpoints are kept.", Sweep, 202),
+    Operation("post", "/sweeps/{identity}/resume", "Resume a sweep from its checkpoints.", Sweep, 202),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
     Operation(
         "delete",

@@ -123,7 +123,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Stop it. */
+        /** Stop a cluster. */
         delete: {
             parameters: {
                 query?: never;
@@ -928,7 +928,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Remove it, with its folder and checkpoints. */
+        /** Remove a job, with its folder and checkpoints. */
         delete: {
             parameters: {
                 query?: {
@@ -976,7 +976,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End it, on all its nodes. */
+        /** End a job, on all its nodes. */
         post: {
             parameters: {
                 query?: never;
@@ -1072,7 +1072,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A piece of its log; with `wait=1`, the next line is waited for. */
+        /** A piece of a job's log; with `wait=1`, answers at the next line. */
         get: {
             parameters: {
                 query?: {
@@ -1219,7 +1219,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The request that submitted it. */
+        /** The request that submitted a job. */
         get: {
             parameters: {
                 query?: never;
@@ -1268,7 +1268,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A new job, from its checkpoint. */
+        /** A new job, from a job's checkpoint. */
         post: {
             parameters: {
                 query?: {
@@ -1366,7 +1366,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What would be submitted, without submitting it. */
+        /** The plan of a job, without submitting one. */
         post: {
             parameters: {
                 query?: {
@@ -1667,7 +1667,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The check that was begun last; with `wait=1`, its end is waited for. */
+        /** The check that was begun last; with `wait=1`, answers at its end. */
         get: {
             parameters: {
                 query?: {
@@ -1702,7 +1702,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Ask every node of it; 202 if that takes long. */
+        /** Ask every node of a profile; 202 if that takes long. */
         post: {
             parameters: {
                 query?: never;
@@ -2105,7 +2105,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Remove it, and its trials' jobs with their folders and checkpoints. */
+        /** Remove a sweep, and its trials' jobs with their folders and checkpoints. */
         delete: {
             parameters: {
                 query?: {
@@ -2153,7 +2153,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Resume it from the checkpoints. */
+        /** Resume a sweep from its checkpoints. */
         post: {
             parameters: {
                 query?: never;
@@ -2200,7 +2200,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End its trials; checkpoints are kept. */
+        /** End a sweep's trials; checkpoints are kept. */
         post: {
             parameters: {
                 query?: never;
@@ -2245,7 +2245,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its trials, in order. */
+        /** A sweep's trials, in order. */
         get: {
             parameters: {
                 query?: never;
@@ -2294,7 +2294,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What would start, without starting it. */
+        /** The plan of a sweep, without starting one. */
         post: {
             parameters: {
                 query?: {

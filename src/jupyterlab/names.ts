@@ -12,7 +12,9 @@ export const NAMES = {
       'Breakpoints of an edited cell lose their conditions, and a cell that is run right after an edit may not stop at its breakpoints.'
     ),
   'IDebugger.restoreState': (trans: TranslationBundle): string =>
-    trans.__('A copy of a notebook gets the breakpoints of the original.'),
+    trans.__(
+      'A copy of a notebook gets the breakpoints of the original, and after a reload of the page, "Pause on exceptions" forgets what was chosen.'
+    ),
   'IDebugger.pauseOnExceptions': (trans: TranslationBundle): string =>
     trans.__(
       'After a reload of the page, "Pause on exceptions" forgets what was chosen.'

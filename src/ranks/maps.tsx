@@ -12,7 +12,7 @@ import { RankMap } from './charts/rankMap';
 import { IChoice } from './viewHeader';
 import { heatOf } from './model/heatMapCells';
 import { rankMetricsOf, IRankMetrics } from './model/rankMetrics';
-import { IPicks } from './picks';
+import { IPicks } from './model/picks';
 import { weightOf } from './model/texts';
 import { NodeGrid } from './table/nodeGrid';
 import { MOST_SQUARES } from './table/rankRows';

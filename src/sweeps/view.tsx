@@ -4,7 +4,7 @@ import React, { useState } from 'react';
 
 import { CommandIDs } from '../commands';
 import { moment, notebookFile, resumeWords } from '../job/model/texts';
-import { usePoll } from '../ui/poll';
+import { usePoll } from '../ui/hooks/poll';
 import { refusalOf } from '../job/model/refusal';
 import {
   sweepEnded,

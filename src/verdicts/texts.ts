@@ -128,16 +128,16 @@ export function busyNote(
   const cores = Number(values.cores);
   return values.node
     ? trans._n(
-        '%2 is busy (%3 threads want its one core), so times and shares are rough.',
-        '%2 is busy (%3 threads want its %4 cores), so times and shares are rough.',
+        '%2 is busy (%3 threads compete for its one core), so times and shares are rough.',
+        '%2 is busy (%3 threads compete for its %4 cores), so times and shares are rough.',
         cores,
         String(values.node),
         threads,
         formatCount(cores)
       )
     : trans._n(
-        'This machine is busy (%2 threads want its one core), so times and shares are rough.',
-        'This machine is busy (%2 threads want its %3 cores), so times and shares are rough.',
+        'This machine is busy (%2 threads compete for its one core), so times and shares are rough.',
+        'This machine is busy (%2 threads compete for its %3 cores), so times and shares are rough.',
         cores,
         threads,
         formatCount(cores)

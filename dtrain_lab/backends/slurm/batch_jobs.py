@@ -150,7 +150,8 @@ class BatchJob:
         done = await self._commands.run(["scancel", job.id])
         self._queue.hurry()
         if done.code and await self.find() is not None:
-            raise Unreachable(f"Slurm did not cancel it: {reasons.last_line(done.err)}.", "Try again.")
+            why = reasons.last_line(done.err)
+            raise Unreachable(f"Slurm did not cancel {self._submission.name}: {why}.", "Try again.")
 
     async def _must_have_ended(self) -> None:
         """Check that a job which Slurm does not list by its comment can only have ended.

@@ -76,12 +76,13 @@ def not_in_cell(wait: Wait) -> Verdict:
 def extra(wait: Wait) -> Verdict:
     """Fewer ranks wait than have finished the cell: these called one collective more."""
     has = "has" if len(wait.missing) == 1 else "have"
+    its, alone = _owners(wait.peers)
     operations = listed(by_operation(wait.samples))
     return _verdict(
         "extra", wait, wait.peers, wait.missing, wait.places.get(wait.peers[0]),
         f"{rank_names.sentence_name(wait.peers)} called {operations} once more than "
         f"{rank_names.name(wait.missing)}, which {has} finished the cell.",
-        "Often its data is longer than the others', or a branch has a collective on this rank alone.",
+        f"Often {its} data is longer than the others', or a branch has a collective on {alone}.",
         kind="mismatch",
     )  # fmt: skip
 
@@ -89,10 +90,11 @@ def extra(wait: Wait) -> Verdict:
 def left(wait: Wait) -> Verdict:
     """The missing ranks have finished the cell."""
     has = "has" if len(wait.missing) == 1 else "have"
+    its, alone = _owners(wait.missing)
     return _verdict(
         "left", wait, wait.missing, wait.peers, None,
         f"{waits(wait.samples)}; {rank_names.name(wait.missing)} {has} finished the cell.",
-        "Often its data ended early, or a branch skipped a collective on this rank alone.",
+        f"Often {its} data ended early, or a branch skipped a collective on {alone}.",
     )  # fmt: skip
 
 
@@ -124,7 +126,7 @@ def behind(wait: Wait, what: str, ranks: Sequence[int]) -> Verdict:
         return _verdict(
             "waits_for_data", wait, tuple(ranks), wait.peers, place,
             f"{who} {'waits' if one else 'wait'} for data. {wait.sentence(ranks)}",
-            "More workers in its loader, a faster disk, or fewer transforms.",
+            "More workers in the loader, a faster disk, or fewer transforms.",
             kind="input_bound",
         )  # fmt: skip
     verb, hint = BUSY_WORDS[what]
@@ -141,11 +143,12 @@ def stuck(wait: Wait, *, computing: bool) -> Verdict:
         wait: the ranks that wait.
         computing: all missing ranks use a core.
     """
+    its, alone = _owners(wait.missing)
     found = _verdict(
         "stuck", wait, wait.missing, wait.peers, wait.places.get(wait.missing[0]),
         _stuck_sentences(wait.missing, wait.peers),
         in_line(wait.missing, wait.lines)
-        or "Often its data ended early, or a branch skipped a step on this rank alone.",
+        or f"Often {its} data ended early, or a branch skipped a step on {alone}.",
     )  # fmt: skip
     if computing:  # the same episode, which may end by itself
         who = f"{rank_names.sentence_name(wait.missing)} {_are(wait.missing)}"
@@ -254,3 +257,8 @@ def _verdict(
         if code in ("left", "not_in_cell")
         else ("interrupt", "stacks", "restart"),
     )
+
+
+def _owners(ranks: Sequence[int]) -> tuple[str, str]:
+    """Return the words for what these ranks have, and for them alone."""
+    return ("its", "this rank alone") if len(ranks) == 1 else ("their", "these ranks alone")

@@ -141,7 +141,7 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
         kind="unknown",
         code=TOO_BUSY,
         values={"node": "" if alone else node, "threads": threads, "cores": host.cores},
-        text=f"{who} is too busy to tell which rank is slow: {threads} threads want its "
+        text=f"{who} is too busy to tell which rank is slow: {threads} threads compete for its "
         f"{_cores(host.cores)}.",
         hint="Times and shares are not reliable while threads wait for a core. "
         "Use fewer ranks, or end other work.",

@@ -217,4 +217,4 @@ async def _stacks(pid: int, began: float, file: int) -> str:
     frames don't change.
     """
     text = await ask(pid, began, file, (ASK_SIGNAL, ASKED_WITHIN_S), (STACKS_SIGNAL, STACKS_WITHIN_S))
-    return "It is starting." if text is None else without_writer(text)
+    return "This rank is starting." if text is None else without_writer(text)

@@ -70,6 +70,7 @@ class DiagnoseHandler(_MeasuringRoute):
 
         Answers 202 if that takes long; `measurements` has the result.
         """
+        self.no_body()
         connection = await self.connection(identity)
         await self.measure(("diagnosis", connection.id), lambda: requests.diagnose(connection))
 

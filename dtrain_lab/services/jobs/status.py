@@ -133,8 +133,9 @@ class JobStates:
         except DtrainError as error:
             status = unknown(error)
             log.warning("job %s can't be looked at: %s", record.id, error)
-        except Exception as error:
-            status = unknown(DtrainError(f"It can't be looked at: {error!r}.", "See the server's log."))
+        except Exception as error:  # a bug, whose message names the exception, as everywhere
+            bug = f"The state of {record.name} can't be read: {error!r}."
+            status = unknown(DtrainError(bug, "See the server's log."))
             log.exception("job %s can't be looked at", record.id)
         if seen is not None:
             return replace(seen, reason=status.reason)

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-import { useLatest } from '../../ui/useLatest';
+import { useLatest } from '../../ui/hooks/useLatest';
 import { RequestError } from '../../request/rest';
 import { IJobs, JobPlan, WantedJob } from '../../tokens';
 import { IFault, withoutFaults } from '../fields/fieldErrors';

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { IJobs, Job, JobRequest, Profile } from '../../tokens';
-import { useLatest } from '../../ui/useLatest';
+import { useLatest } from '../../ui/hooks/useLatest';
 import { followed } from '../model/assignments';
 import { IDrafts, ITyped } from './drafts';
 import { INotebook } from './notebook';

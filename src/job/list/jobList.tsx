@@ -13,7 +13,7 @@ import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
 import { JobTable } from './jobTable';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 import { SlotsSection } from './slots';
 import {
   unreadableSentence,

@@ -10,7 +10,7 @@ import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { CommandLink } from '../../ui/text/commandLink';
 import { useChanges } from '../../ui/useChanges';
 import { useViewState } from '../../ui/viewState';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 import { refusalOf } from '../model/refusal';
 
 /** Polling interval while the view is visible, ms. */

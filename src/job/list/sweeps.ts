@@ -7,7 +7,7 @@ import { formatValue } from '../../metrics/format';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem } from '../../ui/menu';
 import { useViewState } from '../../ui/viewState';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 
 /** Polling interval while a sweep runs, ms. */
 const LOOK_MS = 2000;

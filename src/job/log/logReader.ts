@@ -11,7 +11,7 @@ import {
 } from '../../tokens';
 import { withoutBar } from '../../output/lines/lines';
 import { useViewState, useViewStateRef } from '../../ui/viewState';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded } from '../model/states';
 import { updatedBars } from './bars';

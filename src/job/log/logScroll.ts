@@ -1,7 +1,7 @@
 import { useVirtualizer, Virtualizer } from '@tanstack/react-virtual';
 import React, { useEffect, useRef } from 'react';
 
-import { useLatest } from '../../ui/useLatest';
+import { useLatest } from '../../ui/hooks/useLatest';
 import { useViewStateRef } from '../../ui/viewState';
 import { ILogRow, isOf } from './lines';
 

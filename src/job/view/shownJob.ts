@@ -3,7 +3,7 @@ import { useEffect, useReducer, useState } from 'react';
 
 import { IJobs, ILiveState, Job } from '../../tokens';
 import { useViewState } from '../../ui/viewState';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded } from '../model/states';
 

@@ -16,7 +16,7 @@ import { withLatest } from './latestValues';
 import { useShownJob } from './shownJob';
 import { OpenNotebook } from '../form/notebook';
 import { JobLog } from '../log/log';
-import { usePoll } from '../../ui/poll';
+import { usePoll } from '../../ui/hooks/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded, isPaused, jobGlyph, jobState } from '../model/states';
 import { notebookFile } from '../model/texts';

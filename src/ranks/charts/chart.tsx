@@ -2,7 +2,7 @@ import React, { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
 import { ITick } from '../../ui/charts/ticks';
-import { useLatest } from '../../ui/useLatest';
+import { useLatest } from '../../ui/hooks/useLatest';
 import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
   changeRange,

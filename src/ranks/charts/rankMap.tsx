@@ -6,7 +6,7 @@ import { target } from '../../ui/rovingFocus';
 import { themeColour } from '../../ui/icons/theme';
 import { ownTimes, shownNow } from '../../metrics/ownTime';
 import { tint } from './heatMap';
-import { IPicks } from '../picks';
+import { IPicks } from '../model/picks';
 import { rankWord } from '../model/texts';
 
 /** Colours for the canvas. */

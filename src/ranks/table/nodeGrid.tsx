@@ -8,7 +8,7 @@ import { GlyphKind } from '../../verdicts/glyphKind';
 import { moveFocus } from '../../ui/rovingFocus';
 import { IRankMetrics } from '../model/rankMetrics';
 import { tintOf } from '../charts/heatMap';
-import { IPicks } from '../picks';
+import { IPicks } from '../model/picks';
 import { rankGlyph, rankWord } from '../model/texts';
 
 /** Maximum number of a node's devices per line. */

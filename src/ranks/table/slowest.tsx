@@ -7,7 +7,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useSteadyOrder } from '../../ui/lists/steadyOrder';
 import { ownTimes } from '../../metrics/ownTime';
 import { RankMap } from '../charts/rankMap';
-import { IPicks } from '../picks';
+import { IPicks } from '../model/picks';
 import { differs, markedFirst, rankGlyph, rankWord } from '../model/texts';
 
 const SLOWEST = 5;

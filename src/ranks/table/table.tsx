@@ -7,7 +7,7 @@ import { useViewState } from '../../ui/viewState';
 import { Verdict } from '../../tokens';
 import { columnsOf, IColumn, unitOf } from './columns';
 import { IRankMetrics } from '../model/rankMetrics';
-import { IPicks } from '../picks';
+import { IPicks } from '../model/picks';
 import { ISort, useRowOrder } from './rowOrder';
 import { moveInTable } from './tableKeys';
 

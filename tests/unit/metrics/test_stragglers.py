@@ -166,7 +166,7 @@ def test_a_machine_with_more_threads_to_run_than_cores_is_too_busy_to_tell() -> 
     full = HostUse(2, 1.0, runnable=7.2)
     assert saturated({"box": full}) == "box"
     assert too_busy("box", full, alone=True).text == (
-        "This machine is too busy to tell which rank is slow: 7 threads want its 2 cores."
+        "This machine is too busy to tell which rank is slow: 7 threads compete for its 2 cores."
     )
     assert too_busy("gpu-02", full, alone=False).text.startswith("gpu-02 is too busy")
     assert saturated({"a": HostUse(8, 1.0, runnable=10.5), "b": HostUse(8, 1.0, runnable=30.0)}) == "b"

@@ -26,17 +26,28 @@ PATHS = sorted({path for feature in names.FEATURES for path in feature.names})
 PRIVATE = {
     part for path in PATHS for part in path.replace(" sets ", ".").replace(":", ".").split(".")
     if part.startswith("_") and not part.startswith("__")
-} | {"_num_yielded", "_shutdown_workers", "_has_rebuilt_buckets", "_join_config"}  # fmt: skip
+} | {
+    "_get_closed_form_lr", "_num_yielded", "_shutdown_workers", "_has_rebuilt_buckets", "_join_config",
+}  # fmt: skip
 
 
 def read(path: Path) -> set[str]:
-    """Names that a file takes from somewhere: attributes, imports, and strings that name an attribute."""
+    """Names that a file shares with others: attributes, imports, strings that name one, methods of torch's classes."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    of_torch = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("torch")
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and not (
             isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         ):
             found.add(node.attr)
+        elif isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & of_torch:
+            found |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
         elif isinstance(node, ast.ImportFrom):
             found |= {*(alias.name for alias in node.names), *(node.module or "").split(".")}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -48,7 +59,7 @@ def test_private_names_of_torch_stand_behind_the_fence() -> None:
     outside = [path for path in PACKAGE.rglob("*.py") if not path.is_relative_to(FENCE)]
     assert len(outside) > 200
     leaks = {str(path.relative_to(PACKAGE)): found for path in outside if (found := read(path) & PRIVATE)}
-    assert leaks == {}
+    assert leaks == {"training/batch_size/learning_rate.py": {"_get_closed_form_lr"}}
 
 
 WITHOUT_NEED = {

@@ -87,7 +87,8 @@ def test_where_threads_wait_for_cores_it_says_so_instead_of_who_is_slow(world: W
     for _ in range(120):
         found = world.tick((luck.choice([0.0, 0.02]), luck.choice([0.0, 0.02])), runnable=9.0)
     [verdict] = found.metrics.verdicts
-    assert verdict.text == "This machine is too busy to tell which rank is slow: 9 threads want its 2 cores."
+    busy = "This machine is too busy to tell which rank is slow: 9 threads compete for its 2 cores."
+    assert verdict.text == busy
     assert found.summary.text == "Training on 2 ranks."
     assert not any(rank.slow for rank in found.ranks)
     assert found.metrics.advice == ()

@@ -1,4 +1,4 @@
-import React from 'react';
+import type { MouseEvent } from 'react';
 
 /** What a view of ranks does with one that is clicked. */
 export interface IPicks {
@@ -7,7 +7,7 @@ export interface IPicks {
   onSelect: (rank: number) => void;
   /** Called when a context menu is requested on some ranks. */
   onMenu: (
-    event: React.MouseEvent<HTMLElement>,
+    event: MouseEvent<HTMLElement>,
     ranks: readonly number[]
   ) => void;
 }
