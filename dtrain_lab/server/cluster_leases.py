@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.server.head_tasks import HeadTasks
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
@@ -26,11 +28,13 @@ class ClusterLeases:
     Args:
         worlds: The server's worlds.
         log: The extension's logger.
+        seen: Called with the state in which a head has answered, also while no page is open.
     """
 
-    def __init__(self, worlds: Worlds, log: Any) -> None:
+    def __init__(self, worlds: Worlds, log: Any, seen: Callable[[Cluster], None]) -> None:
         self._worlds = worlds
         self._log = log
+        self._seen = seen
         self._tasks = HeadTasks()
         self._last_error: dict[str, str] = {}
         """Cluster → last log message about it, so that it is not repeated every second."""
@@ -48,7 +52,10 @@ class ClusterLeases:
 
     async def _renew(self, record: HeadRecord) -> None:
         try:
-            await self._worlds.take_lease(await self._worlds.reach(record))
+            connection = await self._worlds.reach(record)
+            cluster = await self._worlds.take_lease(connection)
+            if not connection.closed:  # its end would not be noted any more
+                self._seen(cluster)
             self._last_error.pop(record.id, None)
         except DtrainError as error:
             if self._last_error.get(record.id) != str(error):

@@ -18,14 +18,13 @@ from dtrain_lab.server.ended_clusters import EndedClusters
 from dtrain_lab.server.frames import FrameTexts, encode
 from dtrain_lab.server.head_tasks import HeadTasks
 from dtrain_lab.server.job_feeds import JobFeeds
+from dtrain_lab.server.kept_ends import KeptEnds
 from dtrain_lab.server.notebook_paths import with_paths
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.worlds import endings
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.processes.head_record import HeadRecord
@@ -68,15 +67,17 @@ class Hub:
         self._log = log
         self._clusters: dict[str, Cluster] = {}
         self._ended = EndedClusters()
-        self._noted: set[str] = set()
-        self._watched: dict[str, Connection] = {}
+        self._ends = KeptEnds(self._ended)
+        self._watched: dict[str, ClusterConnection] = {}
         self._end_only: set[str] = set()
         """Watched clusters of which only the end is sent: no page is open."""
         self._viewers: set[asyncio.Event] = set()
+        self._acting: set[asyncio.Event] = set()
+        """Those with a frame whose user may act on clusters: who may only read is not told in their place."""
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
         self._lease_task: supervision.BackgroundTask | None = None
-        self._leases = ClusterLeases(worlds, log)
+        self._leases = ClusterLeases(worlds, log, self._ended.seen)
         self._watches = HeadTasks()
 
     async def hold_leases(self) -> None:
@@ -116,6 +117,7 @@ class Hub:
     async def remove(self, viewer: asyncio.Event) -> None:
         """Remove a viewer; after the last one, heads stop sending."""
         self._viewers.discard(viewer)
+        self._acting.discard(viewer)
         if not self._viewers:
             if self._poll_task is not None:
                 self._poll_task.cancel()
@@ -128,6 +130,7 @@ class Hub:
         """Query all jobs and clusters now, and watch new ones; does nothing while there are no viewers."""
         if not self._viewers:
             return
+        await self._ends.recall(self._watched.keys())
         try:
             await self._poll_jobs_once()
         except DtrainError as error:  # an error in listing jobs must not hide clusters
@@ -209,16 +212,34 @@ class Hub:
         for viewer in self._viewers:
             viewer.set()
 
+    def sent(self, viewer: asyncio.Event, *, first: bool) -> None:
+        """Note that a frame was sent to a viewer whose user may act: its page tells of ends from now on.
+
+        Args:
+            viewer: The viewer.
+            first: It is the first frame, which also tells of the ends before.
+        """
+        self._acting.add(viewer)
+        if first:
+            self._ended.tell()
+
+    async def leave(self, *, clusters_stop: bool) -> None:
+        """Keep, for the next server, what pages are to be told; call it after `stop`.
+
+        Args:
+            clusters_stop: Whether this machine's clusters stop with the server: of those, nobody is told.
+        """
+        if clusters_stop:
+            self._ended.stopped([i for i, c in self._watched.items() if c.record.remote is None])
+        await self._ends.save()
+
     async def _renew_leases(self) -> None:
+        await self._ends.recall(self._watched.keys())
         found = await self._leases.renew()
         if not self._viewers:
             self._watch_all(found)
-        for identity, summary in self._ended.summaries.items():
-            if summary.values["by"] == "idle" and identity not in self._noted:  # no client has noted it
-                self._noted.add(identity)
-                ending = Ending("idle", None, summary.values["at"], summary.values["idle_s"])
-                await asyncio.to_thread(endings.note, identity, ending)
         await self._refresh_clusters()
+        await self._ends.save()
 
     async def _watch(self, record: HeadRecord) -> None:
         try:
@@ -241,7 +262,7 @@ class Hub:
             connection.watch(self.changed, SELDOM_S, end_only=True)
         self.changed(cluster)
 
-    async def _watch_end(self, identity: str, connection: Connection) -> None:
+    async def _watch_end(self, identity: str, connection: ClusterConnection) -> None:
         """Watch a cluster for its end only, until a page is opened."""
         self._end_only.add(identity)
         with contextlib.suppress(DtrainError):  # its head hangs, or ends
@@ -252,6 +273,6 @@ class Hub:
     def _forget(self, identity: str) -> None:
         self._watched.pop(identity, None)
         self._end_only.discard(identity)
-        self._ended.gone(identity, told=bool(self._viewers))
+        self._ended.gone(identity, told=bool(self._acting))
         if self._clusters.pop(identity, None) is not None:
             self._moved()

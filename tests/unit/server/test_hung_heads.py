@@ -18,6 +18,7 @@ from dtrain_lab.server.live import Hub
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.worlds.open_connections import OpenConnections
 from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.head_record import HeadRecord
 from tests.fakes.clusters import cluster
 
@@ -71,12 +72,13 @@ class Worlds:
     async def reach(self, record: HeadRecord) -> Connection:
         return self.heads[record.id]
 
-    async def take_lease(self, connection: Connection) -> None:
+    async def take_lease(self, connection: Connection) -> Cluster:
         self.asked[connection.id] += 1
         await connection.answer()
         self.held[connection.id] += 1
         if self.held["works"] == 3:
             self.renewed.set()
+        return replace(cluster(), id=connection.id, name=connection.id)
 
 
 @pytest.fixture
