@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.server import live
 from dtrain_lab.server.live import Hub
+from dtrain_lab.services import paths
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.worlds.open_connections import OpenConnections
 from dtrain_lab.wire import VERSION, clients
@@ -46,7 +48,7 @@ class Connection:
 
     async def ask(self, body: clients.Info) -> Any:
         await self.answer()
-        return replace(cluster(), id=self.id, name=self.id)
+        return replace(cluster(), id=self.id, name=self.id, state="starting")
 
     def watch(self, changed: Any, period_s: float, *, end_only: bool = False) -> None:
         self.watches.append(end_only)
@@ -78,12 +80,13 @@ class Worlds:
         self.held[connection.id] += 1
         if self.held["works"] == 3:
             self.renewed.set()
-        return replace(cluster(), id=connection.id, name=connection.id)
+        return replace(cluster(), id=connection.id, name=connection.id, state="ready")
 
 
 @pytest.fixture
-def worlds(monkeypatch: pytest.MonkeyPatch) -> Worlds:
+def worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worlds:
     there = Worlds()
+    monkeypatch.setattr(paths, "records", lambda: tmp_path)
     monkeypatch.setattr(head_records, "living", there.running)
     monkeypatch.setattr(live, "FIRST_ANSWER_S", 0.01)
     monkeypatch.setattr(live, "RENEW_S", 0.001)
@@ -109,6 +112,8 @@ async def test_other_clusters_are_leased_while_heads_hang(worlds: Worlds) -> Non
         await worlds.renewed.wait()
         assert worlds.asked["hung 1"] == worlds.asked["hung 2"] == 1, "each waits for one answer"
         assert [cluster.id for cluster in hub.clusters()] == ["works"], "it is watched, too"
+        while not (paths.records() / "works.ran").exists():  # with no page open, only its lease tells that
+            await asyncio.sleep(0)
         worlds.heads["hung 1"].given_up.set()
         while worlds.asked["hung 1"] < 2:  # asked again after it was given up
             await asyncio.sleep(0)
