@@ -142,9 +142,15 @@ class Hosts:
             for index, (name, end) in enumerate(ends.items(), start=1):
                 run("ip", "-n", self.namespace(name), "addr", "add", f"192.168.77.{index}/24", "dev", end)
                 run("ip", "-n", self.namespace(name), "link", "set", end, "up")
+            for name, end in ends.items():  # the kernel finds the carrier in the background
+                wait_until(lambda n=name, e=end: self._runs(n, e), 10, f"{end} of {name} to be in operation")
             yield ends
         finally:
             run("ip", "-n", first, "link", "del", here)
+
+    def _runs(self, name: str, interface: str) -> bool:
+        """Whether an interface is up and has a carrier: without one, ranks take it for down."""
+        return "state UP" in run("ip", "-n", self.namespace(name), "-o", "link", "show", "dev", interface)
 
     def inside(self, name: str, *command: str) -> list[str]:
         """A command as it runs on a host."""

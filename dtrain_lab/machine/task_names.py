@@ -35,6 +35,7 @@ LOOPS: Final = {
 
 ONCE: Final = {
     "server.action": "a requested action",
+    "server.head": "keeping a cluster",
     "head.answer": "answering a request",
     "head.end": "ending the cluster",
     "head.files": "updating the files of a job",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.summary import Summary
 
@@ -21,7 +23,11 @@ BEFORE = ("pending", "starting", "connecting")
 
 
 class EndedClusters:
-    """The last states of clusters that have ended lately."""
+    """The last states of clusters that have ended lately.
+
+    Every page is told of those in `untold`: its browser knows which ones it has shown. They are kept beyond
+    this server (`unsaved`) until a page whose user may act on clusters has been told.
+    """
 
     def __init__(self) -> None:
         self.summaries: dict[str, Summary] = {}
@@ -29,6 +35,9 @@ class EndedClusters:
         self._last: dict[str, Cluster] = {}
         self._ran: set[str] = set()
         self._untold: dict[str, Cluster] = {}
+        self._told: set[str] = set()
+        self._saved: dict[str, object] = {}
+        """What was kept last of each cluster, see `_content`."""
 
     @property
     def untold(self) -> tuple[Cluster, ...]:
@@ -54,6 +63,53 @@ class EndedClusters:
             identity: Id of the cluster.
             told: A page is open, which tells it.
         """
+        self._gone(identity, told=told, values={"by": "", "at": time.time()})
+
+    def gone_before(self, identity: str, ending: Ending | None) -> None:
+        """Note that a cluster's head has ended while this server did not watch it.
+
+        Args:
+            identity: Id of the cluster.
+            ending: Who has stopped it, and when; None: nobody has noted it, so its time is not known, either.
+        """
+        if ending is not None and identity not in self.summaries:
+            values = {"by": ending.by, "at": ending.at, "idle_s": ending.idle_s}
+            self.summaries = _latest(
+                self.summaries, identity, Summary("stopping", values, "Stopped."), MOST_ENDED
+            )
+        self._gone(identity, told=False, values={"by": ""})
+
+    def stopped(self, identities: Iterable[str]) -> None:
+        """Note that clusters stop, as was asked for: nobody has to be told."""
+        self._ran.difference_update(identities)
+
+    def recall(self, clusters: Iterable[Cluster]) -> None:
+        """Continue with the states that an earlier server has kept; oldest first."""
+        for cluster in clusters:
+            self._saved[cluster.id] = _content(cluster)
+            self._ran.add(cluster.id)
+            self._last.setdefault(cluster.id, cluster)
+            if cluster.summary.code == "stopping" and cluster.summary.values.get("at"):
+                self.summaries.setdefault(cluster.id, cluster.summary)
+
+    def tell(self) -> None:
+        """Note that a page was told of all ends."""
+        self._told.update(self._untold)
+
+    def unsaved(self) -> dict[str, Cluster | None]:
+        """Return what has to be kept for the next server since the last call; None: forgotten."""
+        wanted = {i: last for i, last in self._last.items() if i in self._ran}
+        wanted |= {i: last for i, last in self._untold.items() if i not in self._told}
+        contents = {identity: _content(last) for identity, last in wanted.items()}
+        changed: dict[str, Cluster | None] = {
+            identity: wanted.get(identity)
+            for identity in self._saved.keys() | wanted.keys()
+            if self._saved.get(identity) != contents.get(identity)
+        }
+        self._saved = contents
+        return changed
+
+    def _gone(self, identity: str, *, told: bool, values: dict[str, Any]) -> None:
         last = self._last.pop(identity, None)
         ran = identity in self._ran
         self._ran.discard(identity)
@@ -62,12 +118,18 @@ class EndedClusters:
         if last.state == "failed":
             shown = last
         elif (summary := self.summaries.get(identity)) is None:  # its head was killed
-            shown = replace(last, summary=Summary("stopping", {"by": "", "at": time.time()}, "Stopped."))
+            shown = replace(last, summary=Summary("stopping", values, "Stopped."))
         elif summary.values.get("by") in UNASKED:
             shown = replace(last, summary=summary)
         else:
             return
         self._untold = _latest(self._untold, identity, shown, MOST_UNTOLD)
+
+
+def _content(cluster: Cluster) -> object:
+    """Return the part of a cluster's state whose change is kept: its figures change all the time."""
+    ends = cluster.summary if cluster.state in ENDING or cluster.summary.code == "stopping" else None
+    return cluster.name, cluster.world.size, ends
 
 
 def _latest(known: dict[str, T], identity: str, value: T, most: int) -> dict[str, T]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-import psutil
 from msgspec.structs import replace
 from tornado.websocket import WebSocketHandler
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.machine import processes, supervision
+from dtrain_lab.machine import supervision
+from dtrain_lab.server.cluster_leases import ClusterLeases
 from dtrain_lab.server.ended_clusters import EndedClusters
 from dtrain_lab.server.frames import FrameTexts, encode
+from dtrain_lab.server.head_tasks import HeadTasks
 from dtrain_lab.server.job_feeds import JobFeeds
+from dtrain_lab.server.kept_ends import KeptEnds
 from dtrain_lab.server.notebook_paths import with_paths
-from dtrain_lab.services.connection import Connection, head_records
+from dtrain_lab.services.connection import ClusterConnection
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.worlds import endings
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.processes.head_record import HeadRecord
@@ -32,6 +33,8 @@ from dtrain_lab.wire.site import LiveFrame
 RENEW_S = 1.0
 SELDOM_S = 3600.0
 """Least seconds between two states of a cluster while no page is open: they are sent at its end only."""
+FIRST_ANSWER_S = 1.0
+"""Time in which a head answers before a page's first frame; one that hangs is left out of it."""
 JOBS_S = 0.5
 MOST_JOBS = 50
 GOING_AWAY = 1001
@@ -64,16 +67,18 @@ class Hub:
         self._log = log
         self._clusters: dict[str, Cluster] = {}
         self._ended = EndedClusters()
-        self._noted: set[str] = set()
-        self._watched: dict[str, Connection] = {}
+        self._ends = KeptEnds(self._ended)
+        self._watched: dict[str, ClusterConnection] = {}
         self._end_only: set[str] = set()
         """Watched clusters of which only the end is sent: no page is open."""
         self._viewers: set[asyncio.Event] = set()
+        self._acting: set[asyncio.Event] = set()
+        """Those with a frame whose user may act on clusters: who may only read is not told in their place."""
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
         self._lease_task: supervision.BackgroundTask | None = None
-        self._last_error: dict[str, str] = {}
-        """Cluster → last log message about it, so that it is not repeated every second."""
+        self._leases = ClusterLeases(worlds, log, self._ended.seen)
+        self._watches = HeadTasks()
 
     async def hold_leases(self) -> None:
         """Hold a lease on every cluster of this server's kernels; drop clusters that have ended."""
@@ -90,6 +95,8 @@ class Hub:
         """Stop the task that keeps the leases."""
         if self._lease_task is not None:
             self._lease_task.cancel()
+        self._leases.stop()
+        self._watches.cancel()
 
     def farewell(self, *, clusters_stop: bool) -> None:
         """Close the sockets of pages as "going away": a page can then say that the server was stopped.
@@ -110,22 +117,20 @@ class Hub:
     async def remove(self, viewer: asyncio.Event) -> None:
         """Remove a viewer; after the last one, heads stop sending."""
         self._viewers.discard(viewer)
+        self._acting.discard(viewer)
         if not self._viewers:
             if self._poll_task is not None:
                 self._poll_task.cancel()
                 self._poll_task = None
             self._feeds.stop()
-            for identity, connection in list(self._watched.items()):
-                if not connection.closed:
-                    self._end_only.add(identity)
-                    await connection.unwatch()
-                    if not self._viewers:  # a page may have been opened meanwhile
-                        connection.watch(self.changed, SELDOM_S, end_only=True)
+            watched = [(identity, c) for identity, c in self._watched.items() if not c.closed]
+            await asyncio.gather(*(self._watch_end(*one) for one in watched))
 
     async def refresh(self) -> None:
         """Query all jobs and clusters now, and watch new ones; does nothing while there are no viewers."""
         if not self._viewers:
             return
+        await self._ends.recall(self._watched.keys())
         try:
             await self._poll_jobs_once()
         except DtrainError as error:  # an error in listing jobs must not hide clusters
@@ -133,21 +138,22 @@ class Hub:
         except Exception as error:  # noqa: BLE001 # nor must a bug of ours
             supervision.here().fault("server.jobs", error)
         await self._refresh_clusters()
+        await self._watches.answered(FIRST_ANSWER_S)
 
     async def _refresh_clusters(self) -> None:
         if not self._viewers:
             return
         found = await asyncio.to_thread(self.worlds.running)
-        await self._watch_all(found)
+        self._watch_all(found)
         for identity in set(self._clusters) - {record.id for record in found}:
             self._forget(identity)
 
-    async def _watch_all(self, found: Sequence[HeadRecord]) -> None:
-        """Watch these clusters; while no page is open, for their end only."""
+    def _watch_all(self, found: Sequence[HeadRecord]) -> None:
+        """Begin to watch these clusters; while no page is open, for their end only."""
         for record in found:
             known = self._watched.get(record.id)
             if known is None or known.closed or (self._viewers and record.id in self._end_only):
-                await self._watch(record)
+                self._watches.begin(record.id, partial(self._watch, record))
 
     def clusters(self) -> list[Cluster]:
         """Return the latest state of each cluster, oldest first."""
@@ -206,49 +212,46 @@ class Hub:
         for viewer in self._viewers:
             viewer.set()
 
+    def sent(self, viewer: asyncio.Event, *, first: bool) -> None:
+        """Note that a frame was sent to a viewer whose user may act: its page tells of ends from now on.
+
+        Args:
+            viewer: The viewer.
+            first: It is the first frame, which also tells of the ends before.
+        """
+        self._acting.add(viewer)
+        if first:
+            self._ended.tell()
+
+    async def leave(self, *, clusters_stop: bool) -> None:
+        """Keep, for the next server, what pages are to be told; call it after `stop`.
+
+        Args:
+            clusters_stop: Whether this machine's clusters stop with the server: of those, nobody is told.
+        """
+        if clusters_stop:
+            self._ended.stopped([i for i, c in self._watched.items() if c.record.remote is None])
+        await self._ends.save()
+
     async def _renew_leases(self) -> None:
-        found = await asyncio.to_thread(self._ours)
-        for record in found:  # separately: an unreachable head must not cost the other clusters their lease
-            try:
-                await self.worlds.take_lease(await self.worlds.reach(record))
-                self._last_error.pop(record.id, None)
-            except DtrainError as error:
-                self._log_once(record, error)
-            except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
-                supervision.here().fault("server.keep", error)
+        await self._ends.recall(self._watched.keys())
+        found = await self._leases.renew()
         if not self._viewers:
-            await self._watch_all(found)
-        for identity, summary in self._ended.summaries.items():
-            if summary.values["by"] == "idle" and identity not in self._noted:  # no client has noted it
-                self._noted.add(identity)
-                ending = Ending("idle", None, summary.values["at"], summary.values["idle_s"])
-                await asyncio.to_thread(endings.note, identity, ending)
+            self._watch_all(found)
         await self._refresh_clusters()
-
-    def _log_once(self, record: HeadRecord, error: DtrainError) -> None:
-        """Log why a cluster's lease was not renewed, unless the last attempt failed in the same way."""
-        if self._last_error.get(record.id) != str(error):
-            self._last_error[record.id] = str(error)
-            self._log.warning("dtrain-lab: %s", error)
-
-    def _ours(self) -> list[HeadRecord]:
-        """Return clusters that this server's clients started, and those whose server is gone."""
-        mine = os.getpid()
-        there = [(r, r.server) for r in head_records.living() if not r.warm and r.server is not None]
-        return [r for r, server in there if server == mine or _is_gone(server, r.server_started)]
+        await self._ends.save()
 
     async def _watch(self, record: HeadRecord) -> None:
         try:
             connection = await self.worlds.reach(record)
             cluster = await connection.ask(clients.Info())
-        except DtrainError:  # ended after its record was read
+            if self._watched.get(record.id) is connection:
+                await connection.unwatch(self.changed)
+        except DtrainError:  # it ended after its record was read, or hangs
             return
-        except Exception as error:  # noqa: BLE001 # an unwatchable cluster must not hide others
-            supervision.here().fault("server.keep", error)
+        if connection.closed:  # meanwhile
             return
-        if self._watched.get(record.id) is connection:
-            await connection.unwatch(self.changed)
-        else:
+        if self._watched.get(record.id) is not connection:
             self._watched[record.id] = connection
             connection.on_close.append(lambda: self._forget(record.id))
         if self._viewers:
@@ -259,24 +262,17 @@ class Hub:
             connection.watch(self.changed, SELDOM_S, end_only=True)
         self.changed(cluster)
 
+    async def _watch_end(self, identity: str, connection: ClusterConnection) -> None:
+        """Watch a cluster for its end only, until a page is opened."""
+        self._end_only.add(identity)
+        with contextlib.suppress(DtrainError):  # its head hangs, or ends
+            await connection.unwatch()
+        if not self._viewers and not connection.closed:  # neither has happened meanwhile
+            connection.watch(self.changed, SELDOM_S, end_only=True)
+
     def _forget(self, identity: str) -> None:
         self._watched.pop(identity, None)
         self._end_only.discard(identity)
-        self._ended.gone(identity, told=bool(self._viewers))
+        self._ended.gone(identity, told=bool(self._acting))
         if self._clusters.pop(identity, None) is not None:
             self._moved()
-
-
-def _is_gone(server: int, began: float) -> bool:
-    """Return whether a server has ended.
-
-    Args:
-        server: Its pid.
-        began: When it started; 0 if that is not known. Any living process with its pid is then taken for the
-            server: a lease on a living server's cluster would keep the cluster beyond that server's end.
-    """
-    try:
-        ended = psutil.Process(server).status() == psutil.STATUS_ZOMBIE
-        return ended or (bool(began) and abs(processes.started(server) - began) >= processes.APART_S)
-    except psutil.NoSuchProcess:
-        return True

@@ -44,7 +44,10 @@ class LiveFrame(Struct, frozen=True):
     ended: dict[str, Summary] = {}
     """The last state of clusters that ended lately, by id: its values say who has stopped one, and when."""
     untold: tuple[Cluster, ...] = ()
-    """Clusters that ended by themselves while no page was open; in the first frame of a connection only."""
+    """Clusters that ended by themselves while no page was open, also before this server started.
+
+    In the first frame of a connection only. `summary.values` lack `at` where nobody knows when one ended.
+    """
 
 
 class RankSet(Struct, frozen=True, forbid_unknown_fields=True):

@@ -90,6 +90,8 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                 text = app.hub.frame(self._seq, acts=self._can_write, columns=self._columns)
                 # back-pressure: awaiting the write limits the rate to the client's
                 await self.write_message(text)
+                if self._can_write:
+                    app.hub.sent(changed, first=not self._seq)
                 self._seq += 1  # continues after a restart of this task
                 await asyncio.sleep(app.hub.period_s / 2)
         except WebSocketClosedError:

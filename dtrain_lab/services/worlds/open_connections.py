@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.services.connection import ClusterConnection
@@ -37,13 +38,7 @@ class OpenConnections:
 
     async def release(self, lease: clients.Lease) -> None:
         """Release a lease at all heads, and close their connections; those that don't answer stay open."""
-        for connection in list(self._open.values()):
-            if not connection.closed:
-                try:
-                    await connection.ask(clients.Release(lease), within_s=RELEASE_WITHIN_S)
-                except Unreachable:
-                    continue
-                connection.close()
+        await asyncio.gather(*(_released(c, lease) for c in list(self._open.values()) if not c.closed))
 
     def close(self) -> None:
         """Close all connections, and those that are being opened."""
@@ -63,3 +58,9 @@ class OpenConnections:
             del self._opening[record.id]
         self._open[record.id] = connection
         return connection
+
+
+async def _released(connection: ClusterConnection, lease: clients.Lease) -> None:
+    with contextlib.suppress(Unreachable):
+        await connection.ask(clients.Release(lease), within_s=RELEASE_WITHIN_S)
+        connection.close()

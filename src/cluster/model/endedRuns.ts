@@ -92,7 +92,7 @@ export function startedAfter(
 
 /** A cluster that has ended while no page was open, from its last state: the panel tells of it as of others. */
 export function endedUnseen(cluster: Cluster): Cluster {
-  return stopped(cluster, cluster.created_at);
+  return stopped(cluster, null);
 }
 
 /** Why a cluster has ended, if it was not stopped; other reasons are of a state that is over. */
@@ -102,12 +102,15 @@ function reasonOfEnd({ state, reason }: Cluster): Cluster['reason'] {
 
 function stopped(
   cluster: Cluster,
-  at: number,
+  at: number | null,
   ending: Cluster['summary'] = cluster.summary
 ): Cluster {
   const { values } = ending;
   const who = AFTER.includes(ending.code as Cluster['state']) ? values : {};
   const end = typeof who.at === 'number' ? who.at : at;
+  // nobody knows when one ended that a server found gone as it started
+  const lasted =
+    end === null ? {} : { lasted_s: Math.max(0, end - cluster.created_at) };
   return {
     ...cluster,
     state: 'stopped',
@@ -125,7 +128,7 @@ function stopped(
         ? cluster.summary
         : {
             code: 'stopped',
-            values: { ...who, lasted_s: Math.max(0, end - cluster.created_at) },
+            values: { ...who, ...lasted },
             text: 'Stopped.'
           }
   };

@@ -252,6 +252,10 @@ it('tells once of a cluster that ended by itself while no page was open', () => 
   selection.forget('a');
   expect(selection.ended).toEqual([]);
   expect(load().ended).toEqual([]);
+  // when one ended that an earlier server had left, nobody knows
+  stored.clear();
+  untold[0] = { ...untold[0], summary: { ...summary, values: { by: '' } } };
+  expect(load().cluster?.summary.values).toEqual({ by: '' });
   // beside one that runs, it is only listed
   stored.clear();
   selection = load(two);

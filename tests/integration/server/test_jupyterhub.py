@@ -156,12 +156,35 @@ def test_files_and_sockets_of_one_user_are_closed_to_another(hub: Hub, work: dic
     assert hub.run_as(BOB, LOOK, *names) == ""
 
 
+def another(hub: Hub, name: str) -> str:
+    """Start another cluster, of which the server keeps that it has run; returns its id."""
+    asked = hub.ask(ANN, "POST", "clusters", {"ranks": 1, "name": name})
+    asked.raise_for_status()
+    identity: str = asked.json()["id"]
+    wait_until(lambda: clusters(hub, ANN)[identity]["state"] == "ready", 90, "the cluster")
+    wait_until(lambda: [*hub.homes.rglob(f"{identity}.ran")], 30, "its state to be kept")
+    return identity
+
+
+def kill_head(hub: Hub, identity: str) -> None:
+    """Kill a cluster's head, and wait for its end."""
+    [record] = hub.homes.rglob(f"{identity}.json")
+    head = psutil.Process(json.loads(record.read_text())["pid"])
+    head.kill()
+    wait_until(lambda: not head.is_running() or head.status() == psutil.STATUS_ZOMBIE, 30, "its end")
+
+
 def test_a_server_that_was_culled_finds_its_cluster_and_its_jobs_again(
     hub: Hub, work: dict[str, Any]
 ) -> None:
     before = clusters(hub, ANN)[work["cluster"]]
+    lost = another(hub, "lost")
     hub.stop(ANN)
+    kill_head(hub, lost)
     hub.start(ANN)
+    frame = live(hub, ANN)
+    assert [(c["name"], c["summary"]["values"]) for c in frame["untold"]] == [("lost", {"by": ""})]
+    wait_until(lambda: not [*hub.homes.rglob(f"{lost}.ran")], 30, "the next server not to tell it again")
     wait_until(lambda: work["cluster"] in clusters(hub, ANN), 30, "the cluster to be found")
     after = clusters(hub, ANN)[work["cluster"]]
     assert after["state"] == "ready"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.server.ended_clusters import MOST_UNTOLD, EndedClusters
-from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.cluster import Cluster, World
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.summary import Summary
 from tests.fakes.clusters import cluster
 
@@ -57,3 +58,84 @@ def test_few_are_kept_and_none_that_was_started_again() -> None:
         ended.gone(f"c{number}", told=False)
     ended.seen(replace(named("c3"), id="other"))
     assert [c.id for c in ended.untold] == ["c2", "c4", "c5", "c6"]
+
+
+def restarted(ended: EndedClusters, disk: dict[str, Cluster]) -> EndedClusters:
+    """The next server, with what an earlier one has kept."""
+    keep(ended, disk)
+    after = EndedClusters()
+    after.recall(disk.values())
+    return after
+
+
+def keep(ended: EndedClusters, disk: dict[str, Cluster]) -> None:
+    for identity, last in ended.unsaved().items():
+        if last is None:
+            disk.pop(identity, None)
+        else:
+            disk[identity] = last
+
+
+def test_the_next_server_tells_what_no_page_was_told_of() -> None:
+    ended, disk = EndedClusters(), dict[str, Cluster]()
+    for last in (ending("idle", "idle"), ending("asked", "terminal")):
+        ended.seen(named(last.id))
+        ended.seen(last)
+        ended.gone(last.id, told=False)
+    ended.seen(named("failed"))
+    ended.seen(named("failed", "failed", summary=Summary("lost_all", {}, "box is gone.")))
+    ended.gone("failed", told=False)
+    ended.seen(named("runs"))
+    ended.seen(named("starts", "starting"))
+    after = restarted(ended, disk)
+    assert set(disk) == {"idle", "failed", "runs"}
+    assert after.unsaved() == {}, "all is kept already"
+    for name in ("idle", "failed"):
+        after.gone_before(name, None)
+    assert after.untold == ended.untold
+    keep(after, disk)
+    assert set(disk) == {"idle", "failed", "runs"}
+    after.tell()
+    keep(after, disk)
+    assert set(disk) == {"runs"}
+    assert len(after.untold) == 2, "another browser's pages are told, too"
+
+
+def test_of_clusters_that_ended_without_a_server_those_are_told_that_nobody_has_stopped() -> None:
+    ended, disk = EndedClusters(), dict[str, Cluster]()
+    for name in ("killed", "idle", "stopped", "runs"):
+        ended.seen(named(name))
+    after = restarted(ended, disk)
+    after.gone_before("killed", None)
+    after.gone_before("idle", Ending("idle", None, 5.0, 60.0))
+    after.gone_before("stopped", Ending("kernel", "a.ipynb", 5.0))
+    assert [(c.id, c.summary.values) for c in after.untold] == [
+        ("killed", {"by": ""}),  # nobody knows when
+        ("idle", {"by": "idle", "at": 5.0, "idle_s": 60.0}),
+    ]
+    after.seen(replace(named("idle"), id="again"))
+    keep(after, disk)
+    assert set(disk) == {"killed", "runs", "again"}
+    after.gone("runs", told=True)
+    keep(after, disk)
+    assert set(disk) == {"killed", "again"}
+
+
+def test_clusters_that_stop_with_their_server_are_not_told() -> None:
+    ended, disk = EndedClusters(), dict[str, Cluster]()
+    ended.seen(named("here"))
+    ended.seen(named("elsewhere"))
+    keep(ended, disk)
+    ended.stopped(["here"])
+    keep(ended, disk)
+    assert set(disk) == {"elsewhere"}
+
+
+def test_a_state_is_kept_anew_only_for_what_a_page_would_tell() -> None:
+    ended = EndedClusters()
+    ended.seen(named("a"))
+    assert list(ended.unsaved()) == ["a"]
+    ended.seen(named("a", "paused", idle_since=7.0))
+    assert ended.unsaved() == {}
+    ended.seen(named("a", world=World(4, 1)))
+    assert list(ended.unsaved()) == ["a"]

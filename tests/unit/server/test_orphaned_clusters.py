@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.machine import processes, supervision
+from dtrain_lab.server import cluster_leases
 from dtrain_lab.server.live import Hub
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
@@ -60,8 +61,7 @@ def test_a_server_leaves_living_servers_their_clusters(
         **fields,
     )
     monkeypatch.setattr(head_records, "living", lambda: [record])
-    nothing: Any = SimpleNamespace()
-    assert bool(Hub(nothing, nothing, 1.0, None, "/")._ours()) is ours
+    assert bool(cluster_leases.ours()) is ours
 
 
 async def test_a_renewal_of_leases_lists_no_jobs_which_have_a_poll_of_their_own(
