@@ -6,8 +6,5 @@ export interface IPicks {
   selected: number | null;
   onSelect: (rank: number) => void;
   /** Called when a context menu is requested on some ranks. */
-  onMenu: (
-    event: MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
+  onMenu: (event: MouseEvent<HTMLElement>, ranks: readonly number[]) => void;
 }
