@@ -105,7 +105,7 @@ def _focused(state: State, rank: int) -> tuple[State, tuple[Dap, ...]]:
 def _of_ranks(state: State, request: Dap, answers: Answers) -> Dap:
     """The reply to a request that ranks have answered: of one of them, unless all refuse."""
     if not answers:
-        return _ok(request, {})
+        return _ok(request, _empty(request))  # its world has ended
     rank, answer = next(iter(answers.items()))
     refused = [a for a in answers.values() if not a.get("success")]
     if refused and len(refused) == len(answers):
@@ -271,13 +271,16 @@ EMPTY = {
     "threads": "threads",
     "setBreakpoints": "breakpoints",
 }
-"""Command → list that its error replies must have too, because JupyterLab reads it even from those. Such
-errors are normal: a rank may have continued since JupyterLab sent the request."""
+"""Command → list that its replies must have, because JupyterLab reads it even from errors. Such errors are
+normal: a rank may have continued, or ended, since JupyterLab sent the request."""
+
+
+def _empty(request: Dap) -> Dap:
+    return {EMPTY[request["command"]]: []} if request["command"] in EMPTY else {}
 
 
 def _no(request: Dap, message: str) -> Dap:
     lines = message.strip().splitlines()
     if lines and lines[0].startswith("Traceback"):  # pydevd's own traceback of an evaluation
         message = lines[-1]
-    body: Dap = {EMPTY[request["command"]]: []} if request["command"] in EMPTY else {}
-    return {**_ok(request, body), "success": False, "message": message}
+    return {**_ok(request, _empty(request)), "success": False, "message": message}

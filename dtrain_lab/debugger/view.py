@@ -124,6 +124,8 @@ def _point(state: State, path: str, point: Breakpoint) -> SetBreakpoint:
 
 
 def _sentence(state: State) -> tuple[str, str]:
+    if not state.on and state.ended and state.texts:  # the page turns it off with the job
+        return "off_ended", "The job has ended. The debugger is off."
     if not state.on:
         return "off", "The debugger is off."
     if state.paused:

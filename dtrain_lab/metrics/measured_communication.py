@@ -54,7 +54,10 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
         diagnosis: its diagnosis from replayed steps.
     """
     shares = _with_shares(metrics, diagnosis)
-    return replace(metrics, **shares, measured=metrics.measured or "comm_overhead" in shares)
+    data = measured_data(diagnosis)
+    error = data.error if data is not None and "data_s" in shares else None
+    measured = metrics.measured or "comm_overhead" in shares
+    return replace(metrics, **shares, data_error=error, measured=measured)
 
 
 def last_of(metrics: Metrics) -> Last:

@@ -3069,6 +3069,11 @@ export interface components {
             /** @default true */
             current: boolean;
             /**
+             * @description error of `data_s`, as a share of the step, where it was measured
+             * @default null
+             */
+            data_error: number | null;
+            /**
              * @description training waited for its data loader
              * @default null
              */
@@ -3594,6 +3599,7 @@ export interface components {
          *     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
          *     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+         *     `data_error`: None where `data_s` is the time that the monitor took, and not measured by `diagnose`.
          *     `link_share`: with several nodes.
          *     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
          *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
@@ -3638,6 +3644,11 @@ export interface components {
             compute_s: number | null;
             /** @default true */
             current: boolean;
+            /**
+             * @description error of `data_s`, as a share of the step, where it was measured
+             * @default null
+             */
+            data_error: number | null;
             /**
              * @description training waited for its data loader
              * @default null

@@ -50,7 +50,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
       tracker: {} as INotebookTracker,
       debug: {} as IDebugger,
       model: model as unknown as DebugModel,
-      queue: { idle: async () => {} },
+      queue: { idle: async () => {}, query: async () => {} },
       records: new KernelRecords(),
       trans: nullTranslator.load('x'),
       onError: error => expect(error).toBeUndefined()
@@ -130,7 +130,7 @@ async function debugFailed(
       tracker: {} as INotebookTracker,
       debug: {} as IDebugger,
       model: { view: { on: true } } as unknown as DebugModel,
-      queue: { idle: async () => {} },
+      queue: { idle: async () => {}, query: async () => {} },
       records: new KernelRecords(),
       trans: nullTranslator.load('x'),
       onError: error => expect(error).toBeUndefined()

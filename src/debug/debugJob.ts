@@ -15,6 +15,7 @@ import { Cluster, IJobs, Job } from '../tokens';
 import { alarmOf } from '../verdicts/verdict';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { askHow } from './debugFailedJob';
+import { EndWithJob } from './endWithJob';
 import { untilOn } from './model/waitForRanks';
 import { IDebugParts } from './startDebugger';
 
@@ -23,6 +24,7 @@ const TOLD_MS = 12_000;
 /** The command that debugs a job: a running job directly, a failed one again in a cluster. */
 export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
   const { app, clusters, records, trans, onError } = parts;
+  const ends = new EndWithJob(parts);
   app.commands.addCommand(CommandIDs.debugJob, {
     label: trans.__('Debug a Job'),
     caption: trans.__(
@@ -50,7 +52,7 @@ export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
       await panel.sessionContext.ready;
       try {
         await (job.ended_at === null
-          ? running(job, panel, parts)
+          ? running(job, panel, ends, parts)
           : failed(job, panel, jobs, parts));
       } catch (error) {
         onError(error);
@@ -69,12 +71,15 @@ export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
 async function running(
   job: Job,
   panel: NotebookPanel,
+  ends: EndWithJob,
   { app, debug, model, queue, trans }: IDebugParts
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
     throw new Error(trans.__('The notebook has no kernel.'));
   }
+  // of another job, which this one replaces
+  let turnedOn = ends.leave(kernel.id);
   const error = await runQuietly(kernel, debugCode(job.id));
   if (error) {
     throw new Error(error.evalue);
@@ -84,11 +89,15 @@ async function running(
   if (!model.view?.on) {
     const pressed = isDebugged(panel).then(async is => {
       if (!is) {
+        turnedOn = true;
         await pressDebugButton(panel, debug, queue);
       }
     });
     // a notebook may lack the bug button; JupyterLab's initial globals would replace a rank's variables
     await Promise.all([untilOn(model, trans), pressed]);
+  }
+  if (turnedOn) {
+    ends.follow(panel, job.id);
   }
   const stuck = alarmOf(job.metrics)?.ranks ?? [];
   if (stuck.length && !stuck.includes(model.view?.focus ?? -1)) {

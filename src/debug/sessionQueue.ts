@@ -67,6 +67,11 @@ export class SessionQueue {
     }
   }
 
+  /** Have JupyterLab query a notebook's kernel: its bug and its gutters show then how its debugger is. */
+  query(panel: NotebookPanel): Promise<void> {
+    return this._look(panel, panel.sessionContext.session);
+  }
+
   private _look(widget: NotebookPanel, connection: Connection): Promise<void> {
     const query = this._queued.queries?.original;
     return this._enqueue(widget, async () => {

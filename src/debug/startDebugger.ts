@@ -18,7 +18,7 @@ export interface IDebugParts {
   tracker: INotebookTracker;
   debug: IDebugger;
   model: DebugModel;
-  queue: Pick<SessionQueue, 'idle'>;
+  queue: Pick<SessionQueue, 'idle' | 'query'>;
   records: IKernelRecords;
   trans: TranslationBundle;
   onError: (error: unknown) => void;

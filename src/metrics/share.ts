@@ -47,6 +47,11 @@ export function errorOfParts(
     : '';
 }
 
+/** "± 6", after a part of a step that was measured by itself: parts add up, so that none is written as a bound. */
+export function errorOfPart(error: number | null): string {
+  return error ? `± ${errorPercent(error)}` : '';
+}
+
 /**
  * A share without its error: "44 %", "≤ 30 %" for 10 ± 20, "–" if unknown. Empty if it is too uncertain: a sentence
  * says so instead, and a dash before it would look like a minus sign.

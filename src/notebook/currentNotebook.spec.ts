@@ -219,3 +219,31 @@ it('asks a kernel again whose notebook was closed before it had answered, and op
   await show(new Notebook('a.ipynb', new Connection('k1')));
   expect(loadMagics).toHaveBeenCalledTimes(2);
 });
+
+/** Two notebooks with one kernel, which were both in front. */
+async function shared() {
+  const show = follow();
+  const [one, other] = [new Connection('k1'), new Connection('k1')];
+  const second = new Notebook('b.ipynb', other);
+  await show(new Notebook('a.ipynb', one));
+  await show(second);
+  return { one, other, second };
+}
+
+it('gives a kernel of two notebooks the magics once per restart', async () => {
+  const { one, second } = await shared();
+  one.statusChanged.emit('restarting');
+  second.restart();
+  await settle();
+  expect(loadAgain).toHaveBeenCalledExactlyOnceWith(one);
+});
+
+it('gives it the magics also after the notebook that had it first is closed', async () => {
+  const { one, other, second } = await shared();
+  one.dispose();
+  second.restart();
+  await settle();
+  expect(loadAgain).toHaveBeenCalledExactlyOnceWith(other);
+  expect(loadMagics).toHaveBeenLastCalledWith(other);
+  expect(loadMagics).toHaveBeenCalledTimes(2);
+});

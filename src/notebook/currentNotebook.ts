@@ -21,7 +21,7 @@ export function followCurrentNotebook(
 ): void {
   const loaded = new Set<string>();
   const lacking = new Set<string>();
-  const followedKernels = new WeakSet<Kernel.IKernelConnection>();
+  const connections = new Map<string, Kernel.IKernelConnection[]>();
   const kernelNow = (): Kernel.IKernelConnection | null =>
     tracker.currentWidget?.sessionContext.session?.kernel ?? null;
   const tell = (): void => {
@@ -49,24 +49,40 @@ export function followCurrentNotebook(
       tellBriefly(note, 'info');
     }
   };
+  const open = (id: string): Kernel.IKernelConnection[] =>
+    (connections.get(id) ?? []).filter(each => !each.isDisposed);
+  // each notebook of a kernel has its own connection, which ends when the notebook is closed
+  const follow = (
+    kernel: Kernel.IKernelConnection,
+    panel: NotebookPanel | null
+  ): void => {
+    const known = open(kernel.id);
+    if (!known.includes(kernel)) {
+      known.push(kernel);
+      kernel.statusChanged.connect((_, status) => {
+        const restarts = status === 'restarting' || status === 'autorestarting';
+        // all of them hear it
+        if (restarts && open(kernel.id)[0] === kernel) {
+          restarted(kernel, panel);
+        }
+      });
+    }
+    connections.set(kernel.id, known);
+  };
   const prepare = async (): Promise<void> => {
     const kernel = kernelNow();
     const panel = tracker.currentWidget;
     tell();
-    if (!kernel || !site.facts || loaded.has(kernel.id)) {
+    if (!kernel || !site.facts) {
+      return;
+    }
+    follow(kernel, panel);
+    if (loaded.has(kernel.id)) {
       return;
     }
     const { id } = kernel;
     loaded.add(id);
     lacking.delete(id);
-    if (!followedKernels.has(kernel)) {
-      followedKernels.add(kernel);
-      kernel.statusChanged.connect((_, status) => {
-        if (status === 'restarting' || status === 'autorestarting') {
-          restarted(kernel, panel);
-        }
-      });
-    }
     // the notebook was closed before the kernel answered: it is asked again when reopened
     const forget = (): void => void loaded.delete(id);
     kernel.disposed.connect(forget);

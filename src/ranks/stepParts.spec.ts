@@ -60,3 +60,26 @@ it('has the parts of the panel, with their times', () => {
   expect(told).toContain('other |42 ms| 42 %');
   expect(told).not.toContain('waiting');
 });
+
+it('has the error of waiting for data where it was measured', () => {
+  const { metrics } = makeCluster();
+  const told = (data_error: number | null): string =>
+    renderToStaticMarkup(
+      React.createElement(StepParts, {
+        metrics: {
+          ...metrics,
+          step_s: 0.1,
+          comm_overhead: 0.12,
+          comm_overhead_error: 0.05,
+          data_s: 0.03,
+          data_error
+        },
+        ranks: [makeRank(0)],
+        trans: nullTranslator.load('dtrain_lab')
+      })
+    )
+      .replace(/<[^>]+>/g, '|')
+      .replace(/\u00a0/g, ' ');
+  expect(told(0.04)).toContain('data |30 ms| 30 % ± 4|');
+  expect(told(null)).toContain('data |30 ms| 30 %|');
+});

@@ -17,6 +17,7 @@ import {
   shareTexts,
   shownSplit
 } from '../metrics/split';
+import { errorOfPart } from '../metrics/share';
 import { SplitBar } from '../ui/charts/splitBar';
 
 /** Share of a step from which a part is named. */
@@ -79,6 +80,7 @@ function Parts(props: {
   const step = metrics.step_s ?? 0;
   const parts = PARTS.filter(part => split[part] >= LEAST_NAMED);
   const shares = shareTexts(split);
+  const error = errorOfPart(metrics.data_error);
   return (
     <>
       <SplitBar split={split} trans={trans} />
@@ -91,6 +93,7 @@ function Parts(props: {
           >
             {partName(part, trans)} <b>{formatTime(split[part] * step)}</b>{' '}
             {shares[part]}
+            {part === 'data' && error && ` ${error}`}
             {part === 'waiting' && waits && ` (${waits})`}
           </span>
         ))}

@@ -77,6 +77,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       epoch: null,
       step_s: null,
       data_s: null,
+      data_error: null,
       compute_s: null,
       asleep_s: null,
       optimizer_s: null,

@@ -41,6 +41,9 @@ SamplesPerS = Annotated[float | None, _declare("samples of the batches trained w
 TokensPerS = Annotated[float | None, _declare("tokens of the batches trained with", "1/s", "sum")]
 StepS = Annotated[float | None, _declare("a step, with all of its parts", "s", "median")]
 DataS = Annotated[float | None, _declare("training waited for its data loader", "s", "mean", "data")]
+DataError = Annotated[
+    float | None, _declare("error of `data_s`, as a share of the step, where it was measured", "share", None)
+]
 ComputeS = Annotated[
     float | None,
     _declare(

@@ -11,6 +11,7 @@ from dtrain_lab.wire.metrics.definitions import (
     CommOverhead,
     CommOverheadError,
     ComputeS,
+    DataError,
     DataS,
     GradientBytes,
     LinkShare,
@@ -73,6 +74,7 @@ class Metrics(LoopMetrics, frozen=True):
     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
+    `data_error`: None where `data_s` is the time that the monitor took, and not measured by `diagnose`.
     `link_share`: with several nodes.
     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
@@ -92,6 +94,7 @@ class Metrics(LoopMetrics, frozen=True):
     comm_bound: str = ""
     slowest_rank: int | None = None
     skew_s: SkewS = None
+    data_error: DataError = None
     gradient_bytes: GradientBytes = None
     link_share: LinkShare = None
     values: dict[str, Any] = {}

@@ -45,7 +45,7 @@ type Ask = (
 /** Maximum number of compared variables; the first ones are used. */
 export const MOST = 50;
 /** The thread of rank 0 (`dtrain_lab/debugger/state.py`). */
-const FIRST_THREAD = 1001;
+export const FIRST_THREAD = 1001;
 /** IPython's own variables, and those that differ on every rank by definition. */
 const USUAL = new Set(
   'In Out exit quit get_ipython open rank local_rank device world_size'.split(

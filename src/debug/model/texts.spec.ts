@@ -113,6 +113,11 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(off, true, trans)).toBe(
     'No ranks yet: run a %%distributed cell.'
   );
+  const ended = view([], { code: 'off_ended' });
+  expect(sentence(ended, false, trans)).toBe(
+    'The job has ended. The debugger is off.'
+  );
+  expect(sentence(ended, true, trans)).toBe(sentence(off, true, trans));
 });
 
 it('names the error at which ranks have stopped', () => {

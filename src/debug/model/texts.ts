@@ -131,6 +131,10 @@ export function sentence(
         return trans.__('The debugger is off.');
       }
       return noRanks(trans);
+    case 'off_ended':
+      return started
+        ? noRanks(trans)
+        : trans.__('The job has ended. The debugger is off.');
     case 'empty':
       return noRanks(trans);
     case 'ready':

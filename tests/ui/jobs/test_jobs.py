@@ -564,6 +564,9 @@ def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
     ranks.get_by_text("The job has ended.").wait_for(timeout=60_000 * PATIENCE)
     page.locator(".jp-DtrainDebug-marks [data-kind='paused']").wait_for(state="detached")
     assert ranks.get_by_role("button", name="Pause").count() == 0
+    page.locator(".jp-DebuggerBugButton:visible[aria-pressed='false']").wait_for()
+    page.wait_for_function("() => !window.jupyterapp.commands.isEnabled('debugger:pause')")
+    assert page.evaluate("window.jupyterapp.commands.isEnabled('debugger:continue')") is False
     offered = page.evaluate(
         """() => ['debug-rank', 'continue-ranks', 'toggle-lockstep', 'compare-variable'].filter(
             id => window.jupyterapp.commands.isEnabled(`dtrain-lab:${id}`))"""

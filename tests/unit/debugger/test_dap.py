@@ -551,10 +551,21 @@ def test_a_rank_that_was_restarted_has_nothing_left_to_look_at() -> None:
     assert not view(state).failed
 
 
+def test_a_request_that_comes_after_the_end_gets_the_list_that_jupyterlab_reads() -> None:
+    for command, arguments, body in (
+        ("stackTrace", {"threadId": 1002}, {"stackFrames": []}),
+        ("scopes", {"frameId": 20000002}, {"scopes": []}),
+    ):
+        _, _, answer, _ = serve(paused(2), ask(command, **arguments), {})
+        assert answer["body"] == body
+
+
 @pytest.mark.parametrize(
     ("state", "text"),
     [
         (State(), "The debugger is off."),
+        (State(ended=True), "The debugger is off."),
+        (State(ended=True, texts={"x = 1": "[1]"}), "The job has ended. The debugger is off."),
         (State(on=True), "No ranks yet: run a %%distributed cell."),
         (attached(2), "Ready to debug 2 ranks."),
         (events.cell_began(attached(2), [0]), "1 rank runs."),

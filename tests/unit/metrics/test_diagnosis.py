@@ -338,6 +338,8 @@ def test_waiting_for_data_that_was_measured_replaces_the_estimate_as_communicati
     for shown in (with_measured(of, found), last):
         parts = (shown.data_s, shown.compute_s, shown.optimizer_s)
         assert parts == pytest.approx((0.088, 0, 0)), "no part makes a view scale the others down"
+    assert with_measured(of, found).data_error == 0.25
+    assert with_measured(of, replace(found, data=None)).data_error is None, "the monitor timed it"
     alone = with_measured(of, replace(found, communication=None))
     assert (alone.data_s, alone.measured) == (pytest.approx(0.088), False)
     assert with_measured(of, replace(found, slow_rank=1)) == of

@@ -57,7 +57,7 @@ def test_the_last_metrics_of_a_loop_have_the_figures_of_a_world() -> None:
 def test_what_is_outdated_without_steps_follows_from_the_declarations() -> None:
     assert set(of_steps(Rank)) == {*METRICS, "steps_per_s", "own_s"}
     assert of_steps(Point) == METRICS
-    assert set(of_steps(Metrics)) == {*METRICS, "skew_s"}
+    assert set(of_steps(Metrics)) == {*METRICS, "skew_s", "data_error"}
 
 
 def test_the_documentation_has_the_declared_figures() -> None:

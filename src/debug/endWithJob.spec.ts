@@ -1,0 +1,97 @@
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { Signal } from '@lumino/signaling';
+import { expect, it, vi } from 'vitest';
+
+import { EndWithJob, IEndParts } from './endWithJob';
+
+const GONE = { rank: 0, phase: 'gone' };
+const RUNS = { rank: 1, phase: 'running' };
+
+/** A notebook whose debugger *Debug* has turned on for the job `night`. */
+function made() {
+  const debug = {
+    session: { connection: { kernel: { id: 'k' } } },
+    model: { stoppedThreads: new Set([1001]) },
+    stop: vi.fn(async () => {
+      model.isStarted = false;
+    })
+  };
+  const changed = new Signal<object, void>({});
+  const model = { view: null as object | null, isStarted: true, changed };
+  const queue = {
+    idle: vi.fn(async () => {}),
+    query: vi.fn(async () => expect(debug.stop).toHaveBeenCalled())
+  };
+  const onError = (error: unknown): void => expect(error).toBeUndefined();
+  const parts = { debug, model, queue, onError };
+  const ends = new EndWithJob(parts as unknown as IEndParts);
+  /** The kernel reports that it debugs a job or cluster. */
+  const told = async (
+    world: string,
+    code: string,
+    ranks: object[],
+    on = true
+  ): Promise<void> => {
+    model.view = { on, code, world, ranks };
+    changed.emit();
+    await new Promise(then => window.setTimeout(then));
+  };
+  const session = { kernel: { id: 'k' } };
+  const panel = { sessionContext: { session } } as unknown as NotebookPanel;
+  ends.follow(panel, 'night');
+  return { ends, panel, debug, model, queue, told };
+}
+
+it('turns the debugger off once all ranks of its job have ended', async () => {
+  const { debug, queue, panel, told } = made();
+  await told('night', 'running', [RUNS, RUNS]);
+  await told('night', 'ended', [GONE, RUNS]);
+  expect(debug.stop).not.toHaveBeenCalled();
+  await told('night', 'ended', [GONE, GONE]);
+  await told('night', 'ended', [GONE, GONE]);
+  expect(debug.stop).toHaveBeenCalledTimes(1);
+  // else its bug stays pressed
+  expect(queue.query).toHaveBeenCalledExactlyOnceWith(panel);
+});
+
+it('leaves it on where the user has used it for something else', async () => {
+  const own = made();
+  await own.told('cluster', 'running', [RUNS]);
+  await own.told('night', 'ended', [GONE]);
+  expect(own.debug.stop).not.toHaveBeenCalled();
+
+  const again = made();
+  again.model.isStarted = false;
+  await again.told('night', 'off', [RUNS], false);
+  again.model.isStarted = true; // the user has turned it off and on
+  await again.told('night', 'ended', [GONE]);
+  expect(again.debug.stop).not.toHaveBeenCalled();
+
+  const stopped = made();
+  stopped.debug.model.stoppedThreads.add(3); // in a cell of the kernel itself
+  await stopped.told('night', 'ended', [GONE]);
+  expect(stopped.debug.stop).not.toHaveBeenCalled();
+
+  const left = made();
+  expect(left.ends.leave('k')).toBe(true);
+  expect(left.ends.leave('k')).toBe(false);
+  await left.told('night', 'ended', [GONE]);
+  expect(left.debug.stop).not.toHaveBeenCalled();
+});
+
+it('leaves the debugger of another notebook on, and turns this one off when it is in front', async () => {
+  const { debug, queue, told } = made();
+  debug.session.connection.kernel = { id: 'other' };
+  await told('night', 'ended', [GONE]);
+  expect(queue.idle).not.toHaveBeenCalled();
+  debug.session.connection.kernel = { id: 'k' };
+  await told('night', 'ended', [GONE]);
+  expect(debug.stop).toHaveBeenCalledTimes(1);
+
+  const moved = made();
+  moved.queue.idle.mockImplementation(async () => {
+    moved.debug.session.connection.kernel = { id: 'other' };
+  });
+  await moved.told('night', 'ended', [GONE]);
+  expect(moved.debug.stop).not.toHaveBeenCalled();
+});
