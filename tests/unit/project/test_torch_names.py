@@ -32,7 +32,7 @@ PRIVATE = {
 
 
 def read(path: Path) -> set[str]:
-    """Names that a file shares with others: attributes, imports, methods for torch, and strings that name one."""
+    """Names shared with others: attributes, imports, methods for torch, and strings that name one."""
     found: set[str] = set()
     tree = ast.parse(path.read_text())
     of_torch = {
