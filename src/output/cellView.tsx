@@ -111,8 +111,13 @@ export class CellOutputView extends ReactWidget {
     );
     this._more.count = beyond;
     const blocks =
-      any && countParts(output.lines) > 1
-        ? blocksOf(output.lines, choice, ranks)
+      any && output.lines.some(({ part }) => part)
+        ? blocksOf(
+            output.lines,
+            choice,
+            ranks,
+            countParts(output.lines, output.parts)
+          )
         : [];
     this._arranged = {
       notes: this._context.runs.isCopied(this._cell)

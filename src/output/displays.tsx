@@ -14,7 +14,7 @@ import {
   viewsOf
 } from '../jupyterlab/ipywidgets';
 import { Choice, countParts, orderOf, WIDE } from './lines/parts';
-import { ICellOutput } from './runs/cellOutput';
+import { ICellOutput, shapeOf } from './runs/cellOutput';
 
 /** Maximum number of figures, tables and ranks with widgets that are displayed initially. */
 const FIRST = 8;
@@ -41,7 +41,8 @@ export function markDisplays(
   ended: ReadonlySet<number>
 ): { beyond: number; any: boolean } & IWidgetNotes {
   const rank = typeof choice === 'number' ? choice : null;
-  const parts = countParts(output.lines);
+  const parts = countParts(output.lines, output.parts);
+  const figures = new Map<number, number>();
   const { widgets, node } = area;
   const counts = { figure: 0, table: 0 };
   const withWidgets = new Set<number>();
@@ -95,20 +96,22 @@ export function markDisplays(
     widget.node.toggleAttribute('data-dtrain-hidden', hidden);
     if (typeof place === 'number') {
       widget.node.dataset.dtrainRank = String(place);
-      const wide = kind !== 'figure';
-      widget.node.dataset.dtrainKind = wide ? 'wide' : 'figure';
+      const shape = shapeOf(kind);
+      widget.node.dataset.dtrainKind = shape;
       // figures side by side, wider outputs after them
-      const after = (wide ? WIDE : 0) + place;
-      const part = Math.min(output.parts[i], parts - 1);
-      const from = orderOf(part, parts, place, choice, ranks);
+      const after = (shape === 'wide' ? WIDE : 0) + place;
+      const from = orderOf(output.parts[i], parts, place, choice, ranks);
       widget.node.style.order = String(from + after);
+      if (shape === 'figure' && !hidden) {
+        figures.set(from, (figures.get(from) ?? 0) + 1);
+      }
     }
   }
   const any = counts.figure + counts.table + withWidgets.size > 0;
   node.toggleAttribute('data-dtrain-displays', any);
   node.style.setProperty(
     '--jp-dtrain-columns',
-    String(Math.min(4, Math.max(1, counts.figure)))
+    String(Math.min(4, Math.max(1, ...figures.values())))
   );
   const nothing = output.places.every(place => place === null);
   node.toggleAttribute('data-dtrain-empty', nothing);

@@ -1,18 +1,22 @@
 import { expect, it } from 'vitest';
 
 import { ILine } from './lines';
-import { blocksOf, Parts } from './parts';
+import { blocksOf, countParts, DisplayShape, Parts } from './parts';
 
-/** "0 a" prints a on rank 0, "0-1 a" on both, "0 #" displays something. */
+/** "0 a" prints a on rank 0, "0-1 a" on both, "0 #" displays a table, "0 %" a figure. */
 function place(...events: string[]): string[] {
   const read = events.map(event => {
     const [ranks, text] = event.split(' ');
     return { ranks: ranks.split('-').filter(Boolean).map(Number), text };
   });
-  const shown = read.filter(({ text }) => text === '#');
+  const shapes = { '#': 'wide', '%': 'figure' } as const;
+  const shapeOf = (text: string): DisplayShape | undefined =>
+    shapes[text as keyof typeof shapes];
+  const shown = read.filter(({ text }) => shapeOf(text));
   const parts = new Parts(new Set(shown.flatMap(({ ranks }) => ranks)));
   return read.map(({ ranks, text }) => {
-    const part = text === '#' ? parts.display(ranks[0]) : parts.text(ranks);
+    const shape = shapeOf(text);
+    const part = shape ? parts.display(ranks[0], shape) : parts.text(ranks);
     return `${text}${part}`;
   });
 }
@@ -56,6 +60,19 @@ it('keeps ranks that display nothing with those that do', () => {
   expect(place('0-1 a', '1 b')).toEqual(['a0', 'b0']);
 });
 
+it('puts a figure below the table before it, and beside the figure before it', () => {
+  const epoch = (rank: number): string[] => [`${rank} #`, `${rank} %`];
+  const one = ['#0', '%1', '#1', '%2', 'a3'];
+  const rank0 = [...epoch(0), ...epoch(0), '0 a'];
+  expect(place(...rank0)).toEqual(one);
+  // each rank's tables and figures lie with those of the others
+  const both = [0, 1, 0, 1].flatMap(epoch);
+  expect(place(...both)).toEqual(
+    ['#0', '%1', '#0', '%1', '#1', '%2', '#1', '%2'] //
+  );
+  expect(place('0 %', '0 %', '0 #', '0 a')).toEqual(['%0', '%0', '#0', 'a1']);
+});
+
 it('gives text between displays its place, together and by rank', () => {
   const line = (text: string, part: number): ILine => ({
     ranks: [0, 1],
@@ -65,7 +82,7 @@ it('gives text between displays its place, together and by rank', () => {
   });
   const lines = [line('a', 0), line('b', 1), line('c', 2)];
   const texts = (choice: 'together' | 'by rank' | number): string[] => {
-    const blocks = blocksOf(lines, choice, [0, 1]);
+    const blocks = blocksOf(lines, choice, [0, 1], countParts(lines, []));
     const orders = blocks.map(block => block.order);
     expect([...orders].sort((a, b) => a - b)).toEqual(orders);
     return blocks.map(({ rank, lines: own, last }) =>

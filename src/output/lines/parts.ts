@@ -3,11 +3,14 @@ import { ILine, linesOf } from './lines';
 /** Displayed output: of all ranks together, by rank, or of one rank. */
 export type Choice = 'together' | 'by rank' | number;
 
+/** Figures of ranks lie side by side; anything else that they display takes the width that it needs. */
+export type DisplayShape = 'figure' | 'wide';
+
 /**
  * Decides which text of ranks is above their displays, and which below.
  *
- * An output has parts: text, then displays, then the text after these, and so on. The order of each rank is
- * kept. Ranks with the same displays in the same order have the same parts, whichever of them is ahead; text
+ * An output has parts: text, then figures, then other displays, then the text after these, and so on. The order of
+ * each rank is kept. Ranks with the same displays in the same order have the same parts, whichever of them is ahead; text
  * of a rank without displays goes into the part that the others have reached.
  */
 export class Parts {
@@ -33,8 +36,12 @@ export class Parts {
   }
 
   /** The part of a rank's display. */
-  display(rank: number): number {
-    this._shown.add(rank);
+  display(rank: number, shape: DisplayShape): number {
+    const last = this._shown.get(rank);
+    if (last === 'wide' && shape === 'figure') {
+      this._at.set(rank, this._next(rank));
+    }
+    this._shown.set(rank, shape);
     return this._at.get(rank) ?? 0;
   }
 
@@ -44,8 +51,8 @@ export class Parts {
 
   /** Rank → its current part. */
   private _at = new Map<number, number>();
-  /** Ranks with a display in their current part. */
-  private _shown = new Set<number>();
+  /** Rank → the shape of its last display in its current part. */
+  private _shown = new Map<number, DisplayShape>();
 }
 
 /** Text between displays, and its position. */
@@ -77,18 +84,26 @@ export function orderOf(
   return (before + part) * STEP + 1;
 }
 
-/** Number of parts. */
-export function countParts(lines: readonly ILine[]): number {
-  return lines.reduce((most, { part }) => Math.max(most, part ?? 0), 0) + 1;
+/** Number of parts of an output's lines and displays. */
+export function countParts(
+  lines: readonly ILine[],
+  displays: readonly number[]
+): number {
+  const last = displays.reduce((most, part) => Math.max(most, part), 0);
+  return lines.reduce((most, { part }) => Math.max(most, part ?? 0), last) + 1;
 }
 
-/** The text that is not above all displays. */
+/**
+ * The text that is not above all displays.
+ *
+ * @param parts - number of parts of the lines and displays.
+ */
 export function blocksOf(
   lines: readonly ILine[],
   choice: Choice,
-  ranks: readonly number[]
+  ranks: readonly number[],
+  parts: number
 ): IBlock[] {
-  const parts = countParts(lines);
   const whose = choice === 'by rank' ? ranks : [choice];
   return whose.flatMap(who => {
     const rank = typeof who === 'number' ? who : null;

@@ -10,7 +10,7 @@ import {
 
 import { plain } from '../lines/ansi';
 import { ILine, parseLines, parseRanks } from '../lines/lines';
-import { Parts } from '../lines/parts';
+import { DisplayShape, Parts } from '../lines/parts';
 import { isSummaryPart, SummaryPart } from './outcome';
 import { FAILED, INTERRUPTED, STOPPED } from './storedRun';
 import { placeIn } from '../lines/traceback';
@@ -125,9 +125,10 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   );
   const parts: number[] = [];
   for (const output of all) {
-    kinds.push(kindOf(output));
+    const kind = kindOf(output);
+    kinds.push(kind);
     const rank = rankOf(output);
-    parts.push(rank === null ? 0 : numbering.display(rank));
+    parts.push(rank === null ? 0 : numbering.display(rank, shapeOf(kind)));
     if (isStream(output)) {
       const text = Array.isArray(output.text)
         ? output.text.join('')
@@ -225,7 +226,13 @@ const IMAGE = /^image\//;
 /** Type of a widget's view. */
 export const WIDGET = 'application/vnd.jupyter.widget-view+json';
 
-function kindOf(output: IOutput): DisplayKind {
+/** The place that a kind of display takes. */
+export function shapeOf(kind: DisplayKind): DisplayShape {
+  return kind === 'figure' ? 'figure' : 'wide';
+}
+
+/** The kind of a display. */
+export function kindOf(output: IOutput): DisplayKind {
   const types = Object.keys((output.data as object | undefined) ?? {});
   if (types.includes(WIDGET)) {
     return 'widget';

@@ -5,7 +5,7 @@ import { CellRecord } from '../../tokens';
 import { addText, IItem, Items, rows } from '../lines/items';
 import { rankSet } from '../../metrics/rankSets';
 import { Parts } from '../lines/parts';
-import { isBlank } from './cellOutput';
+import { isBlank, kindOf, shapeOf } from './cellOutput';
 import {
   capturerOf,
   CapturedDisplays,
@@ -119,7 +119,10 @@ export class JournalOutputs {
     for (const { ranks, name, text, display } of items) {
       if (display) {
         const before = whole.displays.get(ranks[0]) ?? [];
-        whole.displays.set(ranks[0], [...before, parts.display(ranks[0])]);
+        whole.displays.set(ranks[0], [
+          ...before,
+          parts.display(ranks[0], shapeOf(kindOf(display)))
+        ]);
       } else {
         whole.lines.push({
           name: name ?? 'stdout',
