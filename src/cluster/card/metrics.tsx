@@ -72,7 +72,15 @@ function Throughput(props: IMetricsProps): JSX.Element {
     <div className="jp-DtrainCluster-metric">
       <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
       <span>
-        <b data-metric="throughput">{value}</b> <small>{words}</small>
+        <b data-metric="throughput">{value}</b>{' '}
+        <small>
+          {now.samples === null && !hung
+            ? trans.__(
+                '%1: unknown without a DataLoader or dt.step(samples)',
+                words
+              )
+            : words}
+        </small>
       </span>
       <Sparkline
         values={points.map(p => p.samples)}
