@@ -10,6 +10,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.submitted import Submitted, own_methods
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
+from dtrain_lab.services.jobs import following
 from dtrain_lab.services.jobs.jobs import OnJobState
 from dtrain_lab.services.jobs.log import CurrentBars
 from dtrain_lab.wire.codec.encode import as_json
@@ -42,16 +43,12 @@ class Job(Submitted[JobInfo]):
         return "".join(f"{line}\n" for line in self._portal.call(self._lines(ranks)))
 
     async def _lines(self, ranks: rank_sets.Asked) -> list[str]:
+        lines, bars = list[Log](), CurrentBars()
         wanted = self._wanted(ranks)
-        reader = await self._portal.jobs.reader(self.id)
-        offset, lines, bars = "start", list[Log](), CurrentBars()
-        while True:
-            piece = await reader.logs(offset=offset, ranks=wanted)
+        async for piece in following.pieces(self._portal.jobs, self.id, ranks=wanted, within_s=0):
             lines += piece.lines
             bars.take(piece)
-            if piece.offset == offset:
-                return [job_line(line) for line in (*lines, *bars.lines())]
-            offset = piece.offset
+        return [job_line(line) for line in (*lines, *bars.lines())]
 
     def _wanted(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
         return rank_sets.asked(ranks, self._last.world.size)

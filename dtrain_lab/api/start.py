@@ -62,7 +62,7 @@ async def start_async(
     """
     portal = Portal.get()
     request = Request(profile, ranks, name=name, python=sys.executable, **more)  # type: ignore[arg-type]
-    checked("dt.start_async", request)
+    checked("start_async", request)
     return await portal.wrap(_start(portal, request, None))
 
 

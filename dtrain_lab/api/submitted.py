@@ -94,9 +94,9 @@ def in_python(hint: str, identity: str) -> str:
 
     Args:
         hint: The hint, as in "Cancel it first: dtrain-lab job cancel 3f2a".
-        identity: Id of the job or sweep; commands for another one stay.
+        identity: Id of the job or sweep; commands for another one stay, and those that are no methods.
     """
-    command = rf"dtrain-lab (job|sweep) (\w+) {re.escape(identity)}\b(?: --(force)\b)?"
+    command = rf"dtrain-lab (job|sweep) (cancel|delete|resume|stop) {re.escape(identity)}\b(?: --(force)\b)?"
     return re.sub(command, lambda match: f"{match[1]}.{match[2]}({'force=True' if match[3] else ''})", hint)
 
 

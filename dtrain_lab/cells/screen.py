@@ -2,16 +2,20 @@
 
 A nested progress bar (tqdm's `position`) is drawn with a line feed, the bar, and "cursor up", each of which
 may arrive by itself. So a line feed after a bar ends it only if the cursor does not return.
-The page has the same for the journal: `src/output/lines/screen.ts`.
+The page has the same for the journal, `src/output/lines/screen.ts`; both are tested by the cases of
+`tests/unit/golden/screen.json`.
 """
 
 from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(r"\n|\r|\x1b\[(\d*)A|(?:[^\n\r\x1b]|\x1b(?!\[\d*A))+")
-_UP = re.compile(r"\x1b\[\d*A")
-_CUT = re.compile(r"\x1b(?:\[\d*)?$")
+# "[0-9]" and "\Z": "\d" has the digits of all scripts, and "$" is also before a line feed at the end
+_TOKEN = re.compile(r"\n|\r|\x1b\[([0-9]*)A|(?:[^\n\r\x1b]|\x1b(?!\[[0-9]*A))+")
+_UP = re.compile(r"\x1b\[[0-9]*A")
+_CUT = re.compile(r"\x1b(?:\[[0-9]*)?\Z")
+_MOST_UP = 100
+"""Rows by which the cursor moves up at most: on any screen it stops at the top."""
 
 
 def overwrites(text: str) -> bool:
@@ -74,7 +78,7 @@ class Screen:
                     self._end_above()
                 self._returns = True
             elif token[1] is not None:
-                self._up(int(token[1] or 1))
+                self._up(min(_MOST_UP, int(token[1][:9] or 1)))
             else:
                 self._print(token[0])
         return self._take()

@@ -137,13 +137,16 @@ def interrupt(name: str, ranks: str, as_json: bool) -> None:
 @cluster.command()
 @click.argument("name")
 @click.option("--ranks", default="", help='Rank set, such as "0,2-3"; default: all.')
+@click.option("--from", "source", type=int, metavar="R", help="Copy variables from rank R.")
 @as_json
 @reports_errors
-def restart(name: str, ranks: str, as_json: bool) -> None:
+def restart(name: str, ranks: str, source: int | None, as_json: bool) -> None:
     """Restart ranks in new processes; their variables are lost."""
     target = reach(name)
-    target.restart(ranks or None)
-    done(target, f"{name}: restarted; the variables of those ranks are gone.", as_json)
+    said = target.restart(ranks or None, source)
+    if source is None:
+        said = "restarted; the variables of those ranks are gone."
+    done(target, f"{name}: {said}", as_json)
 
 
 @cluster.command()

@@ -6,6 +6,7 @@ import time
 from pathlib import PurePath
 from typing import Any
 
+from dtrain_lab.text.units import duration
 from dtrain_lab.wire.endings import Ending
 
 BY = {
@@ -34,7 +35,7 @@ def stopped_by(ending: Ending | None, notebook: str | None = None, now: float | 
     else:
         at = time.strftime(f" on {then.tm_mday} %B at %H:%M", then)
     if ending.by == "idle":
-        return f"{at}: it ran no cell for {_minutes(ending.idle_s)}"
+        return f"{at}: it ran no cell for {duration(ending.idle_s)}"
     if ending.notebook is not None and ending.by == "kernel":
         who = "this notebook" if ending.notebook == notebook else PurePath(ending.notebook).name
         return f" by {who}{at}"
@@ -51,7 +52,3 @@ def values(ending: Ending | None) -> dict[str, Any]:
     if ending.by == "idle":
         named["idle_s"] = ending.idle_s
     return named
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

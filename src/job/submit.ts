@@ -1,23 +1,16 @@
 import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, Notification, WidgetTracker } from '@jupyterlab/apputils';
+import { Dialog, WidgetTracker } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
-import { onceAtATime } from '../request/once';
 import { IJobs, ILiveState, ISite } from '../tokens';
-import { whyNoJob } from './executedDrive';
 import { draftsIn, typedIn } from './form/drafts';
-import {
-  askedNotebook,
-  chosenNotebook,
-  openedNotebook,
-  OpenNotebook
-} from './form/notebook';
+import { formCommand } from './formCommand';
+import { chosenNotebook, openedNotebook, OpenNotebook } from './form/notebook';
 import { submitIcon } from '../ui/icons/icons';
 import { addView, showView } from '../ui/mainArea';
 import type { SubmitView } from './widgets';
@@ -47,9 +40,6 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
   const drafts = draftsIn(dependencies.state);
   const { contents } = app.serviceManager;
 
-  const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
-  const asked = (args: ReadonlyPartialJSONObject): string | null =>
-    (args.path as string | undefined) ?? chosen();
   const highlight = async (
     code: string,
     language: string,
@@ -72,8 +62,6 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     return button.accept;
   };
 
-  // it takes a while, and a second click would not find a form that is still opening
-  const once = onceAtATime();
   const open = async (path: string, like: string | null): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
     const open = forms.find(f => f.id === submitId(path, like));
@@ -110,39 +98,26 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     addView(shell, view);
     showView(shell, view);
   };
-  commands.addCommand(CommandIDs.submitNotebook, {
-    label: args =>
-      args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
-    caption: args =>
-      whyNoJob(asked(args), trans) ??
-      trans.__('Run this notebook as a job on many nodes'),
-    icon: args => (args.toolbar ? submitIcon : undefined),
-    isEnabled: args => {
-      const path = asked(args);
-      return !!path && !whyNoJob(path, trans);
-    },
-    execute: async args => {
-      const path = askedNotebook(args, chosen, browser);
-      if (!path) {
-        Notification.info(trans.__('Open a notebook first.'));
-        return;
-      }
-      const like = (args.like as string | undefined) ?? null;
-      await once([path, like].join('\n'), () => open(path, like));
-    },
-    describedBy: {
-      args: {
-        type: 'object',
-        properties: {
-          path: { type: 'string', description: 'Path of the notebook' },
-          like: {
-            type: 'string',
-            description: 'Id of the job whose request fills the form'
-          }
+  commands.addCommand(
+    CommandIDs.submitNotebook,
+    formCommand({
+      label: args =>
+        args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
+      caption: trans.__('Run this notebook as a job on many nodes'),
+      icon: submitIcon,
+      properties: {
+        like: {
+          type: 'string',
+          description: 'Id of the job whose request fills the form'
         }
-      }
-    }
-  });
+      },
+      chosen: () => chosenNotebook(shell, notebooks, browser),
+      browser,
+      open: (path, args) =>
+        open(path, (args.like as string | undefined) ?? null),
+      trans
+    })
+  );
   void dependencies.restorer?.restore(forms, {
     command: CommandIDs.submitNotebook,
     name: view => view.id,

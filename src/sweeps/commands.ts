@@ -1,23 +1,20 @@
 import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
-import { Notification, WidgetTracker } from '@jupyterlab/apputils';
+import { WidgetTracker } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs, isId } from '../commands';
-import { whyNoJob } from '../job/executedDrive';
 import { draftsIn, typedIn } from '../job/form/drafts';
+import { formCommand } from '../job/formCommand';
 import {
-  askedNotebook,
   chosenNotebook,
   openedNotebook,
   openingWith
 } from '../job/form/notebook';
-import { onceAtATime } from '../request/once';
 import {
   IJobs,
   IKernelRecords,
@@ -172,11 +169,6 @@ function addForm(dependencies: ISweepDependencies): void {
     namespace: 'dtrain-sweep-form'
   });
   const openNotebook = openingWith(commands, dependencies.records, trans);
-  const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
-  const asked = (args: ReadonlyPartialJSONObject): string | null =>
-    (args.path as string | undefined) ?? chosen();
-
-  const once = onceAtATime();
   const open = async (path: string): Promise<void> => {
     const { sweepFormId, SweepFormView } = await import('./widgets');
     const open = forms.find(f => f.id === sweepFormId(path));
@@ -212,33 +204,18 @@ function addForm(dependencies: ISweepDependencies): void {
     showView(shell, view);
   };
 
-  commands.addCommand(CommandIDs.sweepNotebook, {
-    label: trans.__('Sweep…'),
-    caption: args =>
-      whyNoJob(asked(args), trans) ??
-      trans.__('Vary parameters of this notebook over many jobs'),
-    icon: args => (args.toolbar ? sweepIcon : undefined),
-    isEnabled: args => {
-      const path = asked(args);
-      return !!path && !whyNoJob(path, trans);
-    },
-    execute: async args => {
-      const path = askedNotebook(args, chosen, browser);
-      if (!path) {
-        Notification.info(trans.__('Open a notebook first.'));
-        return;
-      }
-      await once(path, () => open(path));
-    },
-    describedBy: {
-      args: {
-        type: 'object',
-        properties: {
-          path: { type: 'string', description: 'Path of the notebook' }
-        }
-      }
-    }
-  });
+  commands.addCommand(
+    CommandIDs.sweepNotebook,
+    formCommand({
+      label: trans.__('Sweep…'),
+      caption: trans.__('Vary parameters of this notebook over many jobs'),
+      icon: sweepIcon,
+      chosen: () => chosenNotebook(shell, notebooks, browser),
+      browser,
+      open,
+      trans
+    })
+  );
   void dependencies.restorer?.restore(forms, {
     command: CommandIDs.sweepNotebook,
     name: view => view.id,

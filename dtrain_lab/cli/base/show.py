@@ -47,7 +47,7 @@ EXIT_CODES: tuple[tuple[type[DtrainError], int], ...] = (
 )
 
 MAGIC = re.compile(
-    r"%distributed (start|attach|restart|interrupt|stop|resize|stacks|diagnose|advise)\b"
+    r"%distributed (start|attach|status|restart|interrupt|stop|resize|stacks|diagnose|advise)\b"
     r"(?: ((?<=attach )[\w-]+|\d+(?:[,-]\d+)*|N\b))?"
 )
 """Notebook commands in messages; terminals and notebooks receive the same messages."""
@@ -150,7 +150,7 @@ def in_terminal(hint: str, name: object = None) -> str:
         match verb:
             case "start":
                 words = ["start"]
-            case "attach":
+            case "attach" | "status":
                 words = ["show", rest or str(name or "NAME")]
             case "resize":  # a notebook's own
                 words = ["start --ranks", rest or "N"]

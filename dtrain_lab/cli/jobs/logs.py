@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.services.jobs.log import START, CurrentBars
-from dtrain_lab.wire.jobs.log import Log
-
-FOLLOW_S = 0.3
+from dtrain_lab.services.jobs import following
+from dtrain_lab.services.jobs.log import CurrentBars
+from dtrain_lab.wire.jobs.log import Log, LogPiece
 
 
 def lines(portal: Portal, identity: str, rank: str | None, *, follow: bool) -> Iterator[Log]:
@@ -24,16 +22,13 @@ def lines(portal: Portal, identity: str, rank: str | None, *, follow: bool) -> I
     """
     info = portal.call(portal.jobs.job(identity))
     wanted = None if rank is None else rank_sets.parse(rank, info.world.size)
-    offset, bars = START, CurrentBars()
-    while True:
-        reader = portal.call(portal.jobs.reader(info.id))
-        piece = portal.call(reader.logs(offset=offset, ranks=wanted))
+    bars = CurrentBars()
+    pieces = following.pieces(portal.jobs, info.id, ranks=wanted, within_s=None if follow else 0)
+
+    async def following_piece() -> LogPiece | None:
+        return await anext(pieces, None)
+
+    while (piece := portal.call(following_piece())) is not None:
         bars.take(piece)
         yield from piece.lines
-        moved = piece.offset != offset
-        offset = piece.offset
-        if not moved and (piece.end or not follow):
-            break
-        if not moved:
-            time.sleep(FOLLOW_S)
     yield from bars.lines()

@@ -91,7 +91,9 @@ def listing(as_json: bool) -> None:
     if as_json:
         print_json(infos)
     elif not infos:
-        console.print("No sweeps. Start one: dtrain-lab sweep run NOTEBOOK")
+        console.print(
+            "No sweeps. Start one: dtrain-lab sweep run NOTEBOOK --objective NAME --param NAME=VALUES"
+        )
     else:
         rows = [(info.id, info.name, word(info.state), info.profile, info.summary.text) for info in infos]
         print_table(("id", "name", "state", "profile", ""), rows)

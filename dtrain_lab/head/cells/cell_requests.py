@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from dtrain_lab.cells import rank_sets as rank_sets
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRankSet, Conflict, NotFound
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.journal import Journal

@@ -52,9 +52,6 @@ def identify(folder: Path) -> SweepIdentity:
     return _read_identity(folder, found.st_mtime_ns, found.st_size)
 
 
-# ----
-
-
 @lru_cache(maxsize=4096)
 def _read_identity(folder: Path, _mtime_ns: int, _size: int) -> SweepIdentity:
     try:

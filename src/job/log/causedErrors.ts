@@ -1,5 +1,5 @@
 import { Job, LogLine } from '../../tokens';
-import { blocksIn, isHead } from './tracebacks';
+import { blocksIn, errorsInGroup, isHead } from './tracebacks';
 
 /** The error that failed a job: other ranks lose their connection to that rank, and fail, too. */
 export interface ICause {
@@ -48,9 +48,13 @@ export function followingLines(
     block.numbers.forEach(number => inBlocks.add(number));
     const texts = block.numbers.map(number => lines[number].text);
     // an error in its chain may be a consequence that was handled: the last one counts
-    const last = texts.slice(texts.map(isHead).lastIndexOf(true) + 1);
-    const error = last.find(text => /^\S/.test(text) && followsFrom(text));
-    if (near(block) && error !== undefined) {
+    const heads = texts.map(text => isHead(text));
+    const last = texts.slice(heads.lastIndexOf(true) + 1);
+    const grouped = errorsInGroup(last);
+    const error = grouped.length
+      ? grouped.every(followsFrom) && grouped[0]
+      : last.find(text => /^\S/.test(text) && followsFrom(text));
+    if (near(block) && error) {
       block.numbers.forEach(number => errors.set(number, error));
     }
   }

@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
-import { followsFrom } from './causedErrors';
+import { followingLines, followsFrom } from './causedErrors';
 import { goesOn, rowsOf } from './lines';
-import { placeOf } from './tracebacks';
+import { blocksIn, placeOf } from './tracebacks';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({
   time,
@@ -188,4 +188,73 @@ it('keeps the lines of an error\u2019s message together, and ranks whose message
   expect(apart.map(([text]) => text).join('|')).toMatch(/A.*Traceback.*B/);
   const same = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'A')]);
   expect(same.every(([, ranks]) => ranks === '0–1')).toBe(true);
+});
+
+describe('exception groups', () => {
+  const GROUP = [
+    '  + Exception Group Traceback (most recent call last):',
+    '  |   File "job.ipynb[3]", line 4, in <module>',
+    '  |     raise ExceptionGroup("two loaders failed", errors)',
+    '  | ExceptionGroup: two loaders failed (2 sub-exceptions)',
+    '  +-+---------------- 1 ----------------',
+    '    | Traceback (most recent call last):',
+    '    |   File "job.ipynb[2]", line 7, in load',
+    '    | ValueError: no data',
+    '    +---------------- 2 ----------------',
+    '    | ExceptionGroup: inner (1 sub-exception)',
+    '    +-+---------------- 1 ----------------',
+    '      | KeyError: 3',
+    '      +------------------------------------'
+  ];
+  const of = (rank: number, time: number, texts: string[]): LogLine[] =>
+    texts.map(text => ({ ...line(rank, text, time), error: true }));
+  const seen = (lines: LogLine[]): [string, string][] =>
+    rowsOf(lines, true).map(row => [row.ranks, row.text]);
+
+  it('of two ranks are one, with what led to them', () => {
+    const one = of(1, 0, GROUP);
+    const two = of(0, 3, GROUP);
+    const turns = one.flatMap((first, at) => [first, two[at]]);
+    const merged = GROUP.map(text => ['0–1', text]);
+    expect(seen([...one, ...two])).toEqual(merged);
+    expect(seen(turns)).toEqual(merged);
+    const chain = [
+      'Traceback (most recent call last):',
+      'OSError: no disk',
+      '',
+      'During handling of the above exception, another exception occurred:',
+      '',
+      ...GROUP
+    ];
+    expect(seen([...of(1, 0, chain), ...of(0, 3, chain)])).toEqual(
+      chain.map(text => ['0–1', text])
+    );
+    const other = GROUP.map(text => text.replace('no data', 'data ended'));
+    expect(seen([...one, ...of(0, 3, other)])).toHaveLength(2 * GROUP.length);
+  });
+
+  it('end with their frame: what is said next is no error', () => {
+    const rows = rowsOf(of(0, 0, [...GROUP, 'saved']), true);
+    expect(rows.filter(row => !row.failed).map(row => row.text)).toEqual([
+      'saved'
+    ]);
+    expect(rows.map((row, i) => goesOn(rows[i - 1], row)).slice(0, -1)).toEqual(
+      GROUP.map((_, i) => i > 0)
+    );
+    const both = [...GROUP.slice(0, 8), 'a thread', ...GROUP.slice(8), 'saved'];
+    expect(
+      blocksIn(of(0, 0, both)).map(({ numbers }) => numbers.map(n => both[n]))
+    ).toEqual([GROUP]);
+  });
+
+  it('follow from another rank if all their errors do', () => {
+    const cause = { rank: 0, time: 0, killed: false };
+    const closed = 'RuntimeError: Connection closed by peer [::1]:3';
+    const all = GROUP.map(text =>
+      text.replace(/ValueError.*|KeyError.*/, closed)
+    );
+    const some = GROUP.map(text => text.replace(/KeyError.*/, closed));
+    expect(followingLines(of(1, 1, all), cause).size).toBe(GROUP.length);
+    expect(followingLines(of(1, 1, some), cause).size).toBe(0);
+  });
 });

@@ -22,24 +22,53 @@ export interface IFolded {
   others: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Whether this is the header of a traceback. */
-export function isHead(text: string): boolean {
-  return text.startsWith('Traceback (');
+/**
+ * The header of a traceback. The group: what stands before it in the frame of an exception group, "  + " before that
+ * of the outermost group, and "    | " before those of its errors.
+ */
+const HEAD = /^([ |+-]*)(?:Exception Group )?Traceback \(/;
+const OUTERMOST = ['', '  + '];
+/** A line in the frame of an exception group. */
+const FRAMED = /^ {2,}[|+]/;
+/** The last line of an exception group, and of one in it. */
+const CLOSED = /^ +\+-{20,}$/;
+
+/**
+ * Whether this is the header of a traceback.
+ *
+ * @param nested - also of an error in an exception group, whose header is above
+ */
+export function isHead(text: string, nested = false): boolean {
+  const frame = HEAD.exec(text)?.[1];
+  return frame !== undefined && (nested || OUTERMOST.includes(frame));
+}
+
+/** Errors in an exception group, each as its line would be outside; none for lines of another traceback. */
+export function errorsInGroup(texts: readonly string[]): string[] {
+  return texts
+    .filter(text => FRAMED.test(text))
+    .map(text => text.replace(/^[ |]+/, ''))
+    .filter(text => ERROR.test(text));
 }
 
 /** Text between an error and its cause, besides blank lines. */
 const AMONG = /^(?:During handling of the above|The above exception was) /;
 
+/** The current traceback of a rank. */
+interface IOpen {
+  block: IBlock;
+  /** Whether its lines are in the frame of an exception group. */
+  framed: boolean;
+  /** Lines after its error, which belong to it if another one follows; null before its error. */
+  behind: number[] | null;
+  /** Time of its last line. */
+  at: number;
+}
+
 /** Complete tracebacks, with those of their causes, in the order of their last lines. */
 export function blocksIn(lines: readonly LogLine[]): IBlock[] {
   const whole: IBlock[] = [];
-  /**
-   * Rank → its current traceback; `behind`: lines after its error, which belong to it if another one follows.
-   */
-  const begun = new Map<
-    number,
-    { block: IBlock; behind: number[] | null; at: number }
-  >();
+  const begun = new Map<number, IOpen>();
   const end = (rank: number): void => {
     const open = begun.get(rank);
     begun.delete(rank);
@@ -56,7 +85,17 @@ export function blocksIn(lines: readonly LogLine[]): IBlock[] {
       open.behind.push(number);
       return;
     }
-    if (open?.behind && !isHead(text) && time - open.at <= MESSAGE_S) {
+    if (open?.framed && !isHead(text) && !FRAMED.test(text)) {
+      if (open.behind) {
+        end(rank);
+      }
+      return; // of another thread: an exception group has all its lines in its frame
+    }
+    if (
+      open?.behind &&
+      !isHead(text) &&
+      (open.framed || time - open.at <= MESSAGE_S)
+    ) {
       open.block.numbers.push(...open.behind, number);
       open.behind = [];
       return;
@@ -68,11 +107,14 @@ export function blocksIn(lines: readonly LogLine[]): IBlock[] {
     const at = begun.get(rank);
     if (at) {
       at.block.numbers.push(...(at.behind ?? []), number);
-      at.behind = /^\S/.test(text) && !isHead(text) ? [] : null;
+      at.framed = isHead(text) ? FRAMED.test(text) : at.framed;
+      const last = at.framed ? CLOSED : /^\S/;
+      at.behind = last.test(text) && !isHead(text) ? [] : null;
       at.at = time;
     } else if (isHead(text)) {
       begun.set(rank, {
         block: { rank, time, numbers: [number] },
+        framed: FRAMED.test(text),
         behind: null,
         at: time
       });
@@ -123,28 +165,40 @@ interface IMarked {
   failed: boolean;
 }
 
-/** The header of a traceback, also of an error in a group, and of one that is the cause of another. */
-const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
 /** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
 const ERROR =
   /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
 
-/** Mark lines of tracebacks and errors: from the header to the first line that is not indented. */
+/**
+ * Mark lines of tracebacks and errors: from the header to the first line that is not indented, or to the end of the
+ * exception group's frame.
+ */
 export function markFailed(rows: readonly IMarked[]): void {
   const inside = new Set<number>();
+  /** Of these, ranks in the frame of an exception group. */
+  const framed = new Set<number>();
   /** Ranks whose last line belonged to a traceback. */
   const behind = new Set<number>();
   for (const row of rows) {
     if (!row.error) {
       continue;
     }
+    const isFramed = FRAMED.test(row.text);
+    if (!isFramed) {
+      row.members
+        .filter(rank => framed.delete(rank))
+        .forEach(rank => inside.delete(rank));
+    }
     const within = row.members.some(rank => inside.has(rank));
     const goesOn =
       (!row.text.trim() || AMONG.test(row.text)) &&
       row.members.some(rank => behind.has(rank));
-    if (HEAD.test(row.text)) {
+    if (isHead(row.text, true)) {
       row.failed = true;
-      row.members.forEach(rank => inside.add(rank));
+      row.members.forEach(rank => {
+        inside.add(rank);
+        return isFramed ? framed.add(rank) : framed.delete(rank);
+      });
     } else if (within) {
       row.failed = true;
       if (/^\S/.test(row.text) && !row.frames) {

@@ -11,6 +11,7 @@ import {
 import { Job, JobMetrics } from '../../tokens';
 import { shownMetrics, throughputText } from '../../metrics/currentMetrics';
 import { formatGiB, formatRate, formatValue } from '../../metrics/format';
+import { median } from '../../metrics/ownTime';
 import { alarmOf } from '../../verdicts/verdict';
 import { hasEnded, isPaused, jobState } from '../model/states';
 import { namesIn, valuesOf } from './loggedCalls';
@@ -133,7 +134,7 @@ function throughputOf(
 > {
   const rates = points.map(p => p.samples_per_s);
   if (hasEnded(job)) {
-    const value = formatRate(median(rates));
+    const value = formatRate(median(rates.filter(rate => rate !== null)));
     return {
       value,
       words: trans.__('samples/s, median'),
@@ -158,17 +159,6 @@ function throughputOf(
     past: !hung,
     summary: trans.__('Throughput: %1, %2', shown.value, shown.words)
   };
-}
-
-/** The median of the known values; null without any. */
-function median(values: readonly (number | null)[]): number | null {
-  const known = values.filter(v => v !== null).sort((a, b) => a - b);
-  const middle = known.length >> 1;
-  return known.length === 0
-    ? null
-    : known.length % 2
-      ? known[middle]
-      : (known[middle - 1] + known[middle]) / 2;
 }
 
 /**

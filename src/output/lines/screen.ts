@@ -1,6 +1,8 @@
 const TOKEN = /\n|\r|\u001b\[(\d*)A|(?:[^\n\r\u001b]|\u001b(?!\[\d*A))+/g;
 const UP = /\u001b\[\d*A/;
 const CUT = /\u001b(?:\[\d*)?$/;
+/** Rows by which the cursor moves up at most: on any screen it stops at the top. */
+const MOST_UP = 100;
 
 /** Whether a text overwrites what was printed before; "\r\n" is a line feed. */
 export function overwrites(text: string): boolean {
@@ -13,7 +15,7 @@ export function overwrites(text: string): boolean {
  *
  * A nested progress bar (tqdm's `position`) is drawn with a line feed, the bar, and "cursor up", each of which may
  * arrive by itself. So a line feed after a bar ends it only if the cursor does not return. The kernel has the same
- * for output that arrives (`cells/screen.py`).
+ * for output that arrives (`cells/screen.py`); both are tested by the cases of `tests/unit/golden/screen.json`.
  */
 export class Screen {
   /** Whether nothing is overwritten: what is left is the beginning of an ordinary line. */
@@ -50,7 +52,7 @@ export class Screen {
         }
         this._returns = true;
       } else if (up !== undefined) {
-        this._up(Number(up || 1));
+        this._up(Math.min(MOST_UP, Number(up || 1)));
       } else {
         this._print(token);
       }
