@@ -36,12 +36,10 @@ from dtrain_lab.rank import child_processes
 from dtrain_lab.rank.cells import citations, class_sources, failures
 from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.debugger.job_debugger import JobDebugger
+from dtrain_lab.rank.job import tracebacks
 from dtrain_lab.rank.job.display import Display, plain
 from dtrain_lab.rank.job.setup import Setup
 from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook, Tee
-
-OURS = f"{Path(__file__).parents[2]}{os.sep}"
-"""Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
 
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
@@ -231,15 +229,8 @@ class Runner:
     def _failed(self, error: BaseException) -> None:
         unused = sys.modules.get("dtrain_lab.training.gradients.unused")  # not loaded without torch
         error = unused.explained(error) if unused is not None else error
-        frames = traceback.extract_tb(error.__traceback__)
-        first = next((i for i, f in enumerate(frames) if f.filename in self._cells), 0)
-        mine = [f for f in frames if f.filename in self._cells]
-        shown = [f for f in frames[first:] if f.filename in self._cells or not f.filename.startswith(OURS)]
-        lines = ["Traceback (most recent call last):\n", *traceback.format_list(shown)]
-        if isinstance(error, SyntaxError):
-            lines = []
-        lines += traceback.format_exception_only(type(error), error)
-        text = "".join(lines)
+        mine = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in self._cells]
+        text = tracebacks.text(error, self._cells)
         cell = self._cells[mine[-1].filename] if mine else None
         at = mine[-1].lineno if mine else getattr(error, "lineno", None)
         message = failures.text_of(error)
