@@ -15,7 +15,7 @@ from dtrain_lab.head.lifetime import leases
 from dtrain_lab.machine import processes, slot_tickets
 from dtrain_lab.machine.folders import slots_folder
 from dtrain_lab.placement.slots.slots import Ticket
-from dtrain_lab.server import live
+from dtrain_lab.server import cluster_leases
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.clients import Lease
@@ -97,7 +97,7 @@ def test_a_lease_is_watched_where_its_holder_can_be_seen(
 
 def test_a_server_whose_number_another_process_has_by_now_is_gone() -> None:
     mine, began = os.getpid(), processes.started()
-    assert not live._is_gone(mine, began)
-    assert not live._is_gone(mine, 0), "when it started is not known"
-    assert live._is_gone(mine, began - 60), "another process has its number"
-    assert live._is_gone(2**22 - 1, began)
+    assert not cluster_leases._is_gone(mine, began)
+    assert not cluster_leases._is_gone(mine, 0), "when it started is not known"
+    assert cluster_leases._is_gone(mine, began - 60), "another process has its number"
+    assert cluster_leases._is_gone(2**22 - 1, began)
