@@ -1,4 +1,5 @@
 import { PathExt } from '@jupyterlab/coreutils';
+import { INotebookContent } from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
@@ -90,7 +91,9 @@ export class ExecutedDrive implements Contents.IDrive {
       return { ...model, type: 'directory', format, content: [] };
     }
     const content =
-      options?.content === false ? null : await this._jobs.executed(id);
+      options?.content === false
+        ? null
+        : withMetadata(await this._jobs.executed(id));
     return { ...model, type: 'notebook', format: 'json', content };
   }
 
@@ -136,6 +139,13 @@ export class ExecutedDrive implements Contents.IDrive {
 
   private _isDisposed = false;
   private _fileChanged = new Signal<this, Contents.IChangedArgs>(this);
+}
+
+/** A notebook with the metadata that JupyterLab adds where they are missing: an untouched one would be modified. */
+function withMetadata(notebook: INotebookContent): INotebookContent {
+  const kernelspec = { name: '', display_name: '' };
+  const metadata = { kernelspec, language_info: { name: 'python' } };
+  return { ...notebook, metadata: { ...metadata, ...notebook.metadata } };
 }
 
 function refused(): Promise<never> {

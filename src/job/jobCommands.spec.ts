@@ -1,4 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
@@ -15,7 +16,7 @@ vi.mock('../cluster/dialogs/dialogs', () => ({
 
 it('says of a job that waits that nothing is lost, and of a running one that its ranks end', async () => {
   const commands = new CommandRegistry();
-  const cancel = vi.fn(async () => undefined);
+  const cancel = vi.fn(async () => ({ state: 'stopping' }) as Job);
   addJobCommands(
     { commands } as unknown as JupyterFrontEnd,
     { cancel } as unknown as IJobs,
@@ -33,6 +34,45 @@ it('says of a job that waits that nothing is lost, and of a running one that its
     'Its ranks end. What it wrote stays, its checkpoints too.'
   ]);
   expect(cancel.mock.calls).toEqual([['waits'], ['runs']]);
+});
+
+it('says that a job has ended while its user was asked whether to cancel it', async () => {
+  const job = (state: Job['state'], may: Job['may'] = []): Job =>
+    ({ state, may, summary: { text: `Is ${state}.` } }) as unknown as Job;
+  const known: Record<string, Job> = {
+    done: job('succeeded'),
+    others: job('cancelled'),
+    late: job('running', ['cancel']),
+    ours: job('running', ['cancel']),
+    lost: job('lost', ['cancel'])
+  };
+  const after: Record<string, Job> = {
+    ...known,
+    late: job('failed'),
+    ours: job('cancelled')
+  };
+  const commands = new CommandRegistry();
+  // each is still running when its command is started
+  let asked = false;
+  addJobCommands(
+    { commands } as unknown as JupyterFrontEnd,
+    { cancel: async (id: string) => after[id] } as unknown as IJobs,
+    new KernelRecords(),
+    nullTranslator.load(''),
+    id => (asked ? known[id] : job('running', ['cancel'])),
+    () => undefined
+  );
+  vi.mocked(confirmLoss).mockImplementation(async () => (asked = true));
+  Notification.manager.dismiss();
+  for (const id of Object.keys(known)) {
+    asked = false;
+    await commands.execute(CommandIDs.cancelJob, { id, name: id });
+  }
+  expect(Notification.manager.notifications.map(n => n.message)).toEqual([
+    'late had already ended: Is failed.',
+    'others had already ended: Is cancelled.',
+    'done had already ended: Is succeeded.'
+  ]);
 });
 
 it('is possible for a named job only, and where that job allows it', async () => {

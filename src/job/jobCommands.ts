@@ -8,6 +8,8 @@ import { CommandIDs, isId } from '../commands';
 import { executedPath } from './executedDrive';
 import { IJobs, IKernelRecords, Job } from '../tokens';
 import { onceAtATime } from '../request/once';
+import { tellBriefly } from '../ui/text/toast';
+import { hasEnded } from './model/states';
 
 /** Arguments of commands for a job. */
 export const JOB_ARGS = {
@@ -67,6 +69,29 @@ function adder(
   };
 }
 
+/** Cancel a job, or say how it has ended while the user was asked. */
+async function cancelJob(
+  id: string,
+  name: string,
+  jobs: Pick<IJobs, 'cancel'>,
+  jobOf: (id: string) => Job | undefined,
+  trans: TranslationBundle
+): Promise<void> {
+  const before = jobOf(id);
+  const after = await jobs.cancel(id);
+  const known = before !== undefined && isOver(before);
+  // it may also have ended since the last frame; one that is cancelled now was cancelled here
+  if (known || (isOver(after) && after.state !== 'cancelled')) {
+    const { text } = (known ? before : after).summary;
+    tellBriefly(trans.__('%1 had already ended: %2', name, text), 'info');
+  }
+}
+
+/** Whether nothing of a job is left to cancel: a lost one may still run. */
+function isOver(job: Job): boolean {
+  return hasEnded(job) && job.state !== 'lost';
+}
+
 /** Commands for a job. `deleted`: called with a job that was deleted. */
 export function addJobCommands(
   app: JupyterFrontEnd,
@@ -97,7 +122,7 @@ export function addJobCommands(
         waits ? trans.__('Keep it') : trans.__('Keep it running')
       );
       if (sure) {
-        await jobs.cancel(id);
+        await cancelJob(id, name, jobs, jobOf, trans);
       }
     }
   );

@@ -16,7 +16,8 @@ beforeEach(() => {
 /** Jobs that run, fail and end, as frames tell of them. */
 function told(
   inView: (id: string) => boolean,
-  isWanted: (state: string) => boolean = () => true
+  isWanted: (state: string) => boolean = () => true,
+  states: readonly Job['state'][] = ['queued', 'running', 'failed']
 ): string[] {
   const model = { jobs: [] as Partial<Job>[] };
   const changed = new Signal<unknown, void>(model);
@@ -28,7 +29,7 @@ function told(
     trans,
     inView
   );
-  for (const state of ['queued', 'running', 'failed'] as const) {
+  for (const state of states) {
     const summary = { code: state, values: {}, text: `Is ${state}.` };
     values.notifyJobs = isWanted(state);
     model.jobs = ['a', 'b'].map(id => ({ id, name: id, state, summary }));
@@ -37,11 +38,32 @@ function told(
   return Notification.manager.notifications.map(n => n.message);
 }
 
-it('tells of jobs that nobody looks at', () => {
-  const texts = told(id => id === 'a');
-  expect(texts).toHaveLength(2);
-  expect(texts).toContain('b: Is running.');
-  expect(texts).toContain('b: Is failed.');
+it('tells of jobs that nobody looks at, as they are now', () => {
+  const isRunning = (state: string): boolean => state === 'running';
+  expect(
+    told(
+      id => id === 'a',
+      () => true,
+      ['queued', 'running']
+    )
+  ).toEqual(['b: Is running.']);
+  Notification.manager.dismiss();
+  expect(told(id => id === 'a')).toEqual(['b: Is failed.']);
+  Notification.manager.dismiss();
+  // its end was not to be told of
+  expect(told(() => false, isRunning)).toEqual([]);
+});
+
+it('says no longer that a job runs which has ended in view', () => {
+  const starts = ['a', 'b'];
+  // each is opened after its start
+  const inView = (id: string): boolean => {
+    const at = starts.indexOf(id);
+    starts.splice(at, at < 0 ? 0 : 1);
+    return at < 0;
+  };
+  expect(told(inView)).toEqual([]);
+  expect(starts).toEqual([]);
 });
 
 it('is silent while the settings say so, from the next change on', () => {

@@ -7,7 +7,8 @@ import { ILiveState, IPreferences, Job } from '../tokens';
 import { hasEnded } from './model/states';
 
 /**
- * Notifies of the start and end of jobs that were seen before, while the user's settings ask for it.
+ * Notifies of the start and end of jobs that were seen before, while the user's settings ask for it. What was said of a
+ * job goes when that is no longer so.
  *
  * @param inView - whether the job is visible to the user
  */
@@ -19,11 +20,18 @@ export function announceJobs(
   inView: (id: string) => boolean
 ): void {
   const states = new Map<string, Job['state']>();
+  /** Job → its notification. */
+  const notices = new Map<string, string>();
   let first = true;
   model.changed.connect(() => {
     for (const job of model.jobs) {
       const before = states.get(job.id);
       states.set(job.id, job.state);
+      const notice = notices.get(job.id);
+      if (notice !== undefined && before !== job.state) {
+        notices.delete(job.id);
+        Notification.dismiss(notice);
+      }
       // a sweep has many trials, which its view shows
       const silent =
         first ||
@@ -34,18 +42,19 @@ export function announceJobs(
         continue;
       }
       if ((job.state === 'running' || hasEnded(job)) && !inView(job.id)) {
-        tell(job, commands, trans);
+        notices.set(job.id, tell(job, commands, trans));
       }
     }
     first = first && model.jobs.length === 0;
   });
 }
 
+/** Notify of a job's state; returns the id of the notification. */
 function tell(
   job: Job,
   commands: CommandRegistry,
   trans: TranslationBundle
-): void {
+): string {
   const text = trans.__('%1: %2', job.name, job.summary.text);
   const options = {
     autoClose: 8000 as const,
@@ -61,10 +70,9 @@ function tell(
     ]
   };
   if (job.state === 'failed' || job.state === 'lost') {
-    Notification.error(text, options);
-  } else if (job.state === 'succeeded') {
-    Notification.success(text, options);
-  } else {
-    Notification.info(text, options);
+    return Notification.error(text, options);
   }
+  return job.state === 'succeeded'
+    ? Notification.success(text, options)
+    : Notification.info(text, options);
 }

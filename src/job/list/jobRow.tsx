@@ -7,10 +7,11 @@ import { Job } from '../../tokens';
 import { formatRun } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { CommandLink } from '../../ui/text/commandLink';
+import { Filled } from '../../ui/text/filled';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobMenu';
 import { FoldedColumns, Submitted } from './cells';
-import { resumedLine } from '../model/jobLines';
+import { jobLine, resumedLine } from '../model/jobLines';
 import { hasEnded, jobGlyph, jobState } from '../model/states';
 import { ranFor } from '../model/texts';
 
@@ -27,7 +28,7 @@ export function JobRow(props: {
 }): JSX.Element {
   const { job, commands, trans, now } = props;
   const time = formatRun(ranFor(job, now), hasEnded(job));
-  const line = resumedLine(job, props.among, trans);
+  const line = jobLine(job, trans);
   const size = `${job.size.nodes} × ${job.size.ranks_per_node}`;
   return (
     <tr
@@ -54,18 +55,24 @@ export function JobRow(props: {
           </button>{' '}
           <span>{jobState(job, trans)}</span>
           <p className="jp-DtrainUi-under">
-            {job.state === 'succeeded' ? (
-              <CommandLink
-                command={CommandIDs.openExecuted}
-                args={{ id: job.id, name: job.name }}
-                commands={commands}
-                title={trans.__('Open executed notebook')}
-              >
-                {line}
-              </CommandLink>
-            ) : (
-              line
-            )}
+            <Filled
+              text={resumedLine(job, props.among, trans, '%1')}
+              parts={[
+                job.state === 'succeeded' ? (
+                  <CommandLink
+                    key="notebook"
+                    command={CommandIDs.openExecuted}
+                    args={{ id: job.id, name: job.name }}
+                    commands={commands}
+                    title={trans.__('Open executed notebook')}
+                  >
+                    {line}
+                  </CommandLink>
+                ) : (
+                  line
+                )
+              ]}
+            />
           </p>
           <FoldedColumns profile={job.profile} size={size} time={time} />
         </div>

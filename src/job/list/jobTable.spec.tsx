@@ -1,9 +1,9 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { makeCommands } from '../../testing/commands';
 import { Job, Sweep } from '../../tokens';
 import { entriesOf, entryPassesText } from './entries';
 import { JobTable } from './jobTable';
@@ -50,16 +50,16 @@ const SWEEP = {
   may: []
 } as unknown as Sweep;
 
-function table(text: string): HTMLElement {
+function table(text: string, jobs = JOBS): HTMLElement {
   const node = document.createElement('div');
-  const all = entriesOf(JOBS, [SWEEP]);
+  const all = entriesOf(jobs, [SWEEP]);
   node.innerHTML = renderToStaticMarkup(
     <JobTable
       entries={all.filter(e => entryPassesText(e, text, trans))}
-      known={JOBS}
+      known={jobs}
       text={text}
       now={0}
-      commands={new CommandRegistry()}
+      commands={makeCommands()}
       trans={trans}
     />
   );
@@ -83,6 +83,22 @@ it('unfolds of a sweep what the filter finds', () => {
   // it lists no others meanwhile
   expect(table('tune').querySelectorAll('[aria-expanded]')).toHaveLength(1);
   expect(table('tune 3').querySelectorAll('[aria-expanded]')).toHaveLength(0);
+});
+
+it('links the notebook of a job alone to what the job has left', () => {
+  const first = job('reg', { id: 'first' });
+  const done = {
+    state: 'succeeded',
+    parent: 'first',
+    resumed_step: 40
+  } as const;
+  const node = table('', [first, job('reg', { ...done, id: 'second' })]);
+  const line = node.querySelector('[data-job=second] .jp-DtrainUi-under');
+  expect(line?.textContent).toMatch(
+    /^Resumed the job of .*8:45.* at step 40 · a\.ipynb$/
+  );
+  const links = [...(line?.querySelectorAll('button') ?? [])];
+  expect(links.map(link => link.textContent)).toEqual(['a.ipynb']);
 });
 
 it('says when each was submitted, and how long ago', () => {

@@ -47,6 +47,7 @@ async function draw(of: Partial<IReader>): Promise<void> {
     lines: [],
     whole: true,
     missing: '',
+    isReplaced: () => false,
     find: asked,
     calm,
     ...of
@@ -91,6 +92,15 @@ it('says that there is no match, also while the log grows', async () => {
   await draw({ lines: [...before, ...lines('step 2')], missing: 'qqq' });
   await vi.waitFor(() => expect(out.said).toBe('No match'));
   expect(show).not.toHaveBeenCalled();
+});
+
+it('does not search lines that are about to be replaced', async () => {
+  await draw({ lines: lines('THE END'), isReplaced: () => true });
+  out.find?.('THE END');
+  expect(asked).toHaveBeenCalledWith('THE END');
+  await draw({ lines: lines('step 1', 'THE END') });
+  await vi.waitFor(() => expect(out.hit).toBe('THE END'));
+  expect(show.mock.calls).toEqual([[1]]);
 });
 
 it('says that a match is folded', async () => {

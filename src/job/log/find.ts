@@ -66,12 +66,10 @@ export function useFind(
       setHit(null);
       return;
     }
-    const last = rows.findIndex(row => row.key === hit?.key);
-    const again = hit?.text === text && last >= 0;
-    const from = again ? last + 1 : first();
-    const all = matchesIn(rows, text);
-    const next = all.find(index => index >= from);
-    const index = next ?? (reader.whole ? all[0] : undefined);
+    // lines that are about to go are not searched: their match would go with them
+    const index = reader.isReplaced()
+      ? undefined
+      : nextIn(rows, text, hit, first(), reader.whole);
     if (index !== undefined) {
       goTo(text, index);
       return;
@@ -97,6 +95,20 @@ export function useFind(
     }
   });
   return { hit, found: foundOf(hit, rows, matches, reader), find };
+}
+
+/** Index of the next match; undefined if it may be in lines that are not loaded. */
+function nextIn(
+  rows: readonly ILogRow[],
+  text: string,
+  hit: IHit | null,
+  first: number,
+  whole: boolean
+): number | undefined {
+  const last = rows.findIndex(row => row.key === hit?.key);
+  const from = hit?.text === text && last >= 0 ? last + 1 : first;
+  const all = matchesIn(rows, text);
+  return all.find(index => index >= from) ?? (whole ? all[0] : undefined);
 }
 
 /** Result of a search; null while it is searched, or when its match is not in the rows any more. */

@@ -5,9 +5,9 @@ import { IJobs, Job } from '../../tokens';
 import { useViewState } from '../../ui/viewState';
 import { rowsOfBars } from './bars';
 import { useFind } from './find';
-import { causeOf } from './causedErrors';
-import { rowsOf } from './lines';
-import { useLog } from './logReader';
+import { causeOf, ICause } from './causedErrors';
+import { ILogRow, rowsOf } from './lines';
+import { IReader, useLog } from './logReader';
 import { LogRows } from './logRows';
 import { useLogScroll } from './logScroll';
 import { LogToolbar } from './logToolbar';
@@ -37,15 +37,14 @@ export function JobLog(props: {
   const isAtEnd = useRef((): boolean => true);
   const reader = useLog(jobs, job, ranks, () => isAtEnd.current(), trans);
   const cause = useMemo(() => causeOf(job.error), [job.error]);
-  const lines = useMemo(
-    () => rowsOf(reader.lines, fold, open, reader.from, cause, reader.isCut),
-    [reader.lines, fold, open, reader.from, cause, reader.isCut]
-  );
-  const rows = useMemo(
-    () => [...lines, ...rowsOfBars(reader.bars)],
-    [lines, reader.bars]
-  );
-  const scroll = useLogScroll({ rows, follow, failed, part: reader.first });
+  const rows = useRows(reader, fold, open, cause);
+  const scroll = useLogScroll({
+    rows,
+    follow,
+    ended,
+    failed,
+    part: reader.first
+  });
   useLayoutEffect(() => {
     isAtEnd.current = scroll.isAtEnd;
   });
@@ -74,13 +73,12 @@ export function JobLog(props: {
     scroll.toFirst();
   };
   const toggleFollow = (): void => {
-    // show the last lines of a complete log, once
-    const on = !follow || ended;
-    if (on) {
+    // the last lines of a complete log are shown once
+    if (!follow || ended) {
       reader.toEnd();
       scroll.toLast();
     }
-    setFollow(on);
+    setFollow(!follow && !ended);
   };
   return (
     <section
@@ -93,7 +91,12 @@ export function JobLog(props: {
       <LogToolbar
         size={job.world.size}
         ranks={ranks}
-        setRanks={setRanks}
+        setRanks={wanted => {
+          setRanks(wanted);
+          if (ended && failed === null) {
+            scroll.toLast();
+          }
+        }}
         fold={fold}
         setFold={wanted => {
           setFold(wanted);
@@ -123,13 +126,7 @@ export function JobLog(props: {
         failed={failed}
         cause={cause}
         hit={hit}
-        empty={
-          reader.error
-            ? ''
-            : ended
-              ? trans.__('No rank has written a line.')
-              : trans.__('No line yet. What ranks write appears here.')
-        }
+        empty={reader.error ? '' : emptyNote(ended, trans)}
         unfold={key => setOpen(new Set([...open, key]))}
         openCell={props.openCell}
         scrolledUp={() => setFollow(false)}
@@ -137,6 +134,28 @@ export function JobLog(props: {
       />
     </section>
   );
+}
+
+/** The rows of the loaded lines, then the progress bars. */
+function useRows(
+  reader: IReader,
+  fold: boolean,
+  open: ReadonlySet<string>,
+  cause: ICause | null
+): ILogRow[] {
+  const { lines, bars, from, isCut } = reader;
+  const written = useMemo(
+    () => rowsOf(lines, fold, open, from, cause, isCut),
+    [lines, fold, open, from, cause, isCut]
+  );
+  return useMemo(() => [...written, ...rowsOfBars(bars)], [written, bars]);
+}
+
+/** What to say of a log without lines. */
+function emptyNote(ended: boolean, trans: TranslationBundle): string {
+  return ended
+    ? trans.__('No rank has written a line.')
+    : trans.__('No line yet. What ranks write appears here.');
 }
 
 /** Keys of a log: Ctrl+F to its field, E to the first error, F to follow it. */

@@ -29,7 +29,7 @@ class Log {
       const body = { code: 'not_in_log', message: '', hint: '', details: {} };
       throw new RequestError(404, body);
     }
-    const from = query.offset === 'end' ? 0 : Number(query.offset);
+    const from = /^\d/.test(query.offset) ? Number(query.offset) : 0;
     const start = from === 0;
     const offset = `${from + 1}`;
     return { lines: [line(from)], bars: [], offset, end: false, start };
@@ -97,5 +97,26 @@ it('keeps what was not found while the log grows, until something else is search
   expect([out.reader?.missing, out.reader?.error]).toEqual(['qqq', '']);
   out.reader?.calm();
   await vi.waitFor(() => expect(out.reader?.missing).toBe(''));
+  root.unmount();
+});
+
+it('shows the requested part if a search before its answer finds nothing', async () => {
+  const log = new Log();
+  const out: { reader?: IReader } = {};
+  const root = createRoot(document.createElement('div'));
+  root.render(<Reading log={log} out={out} />);
+  await log.answer();
+  await vi.waitFor(() => expect(out.reader?.lines).toHaveLength(1));
+  expect(out.reader?.isReplaced()).toBe(false);
+  out.reader?.fromStart();
+  expect(out.reader?.isReplaced()).toBe(true);
+  out.reader?.find('qqq');
+  await vi.waitFor(async () => {
+    log.waiting.splice(0).forEach(go => go());
+    expect(out.reader?.missing).toBe('qqq');
+    expect(log.asked.at(-1)).toBe('1');
+  });
+  const texts = out.reader?.lines.map(l => l.text);
+  expect(texts?.filter(text => text === 'line 0')).toHaveLength(1);
   root.unmount();
 });

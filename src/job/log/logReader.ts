@@ -43,6 +43,8 @@ export interface IReader {
   whole: boolean;
   /** The last searched text, if the log does not contain it; else empty. */
   missing: string;
+  /** Whether the displayed lines are about to be replaced by another part of the log. */
+  isReplaced(): boolean;
   firstError(): void;
   find(text: string): void;
   fromStart(): void;
@@ -56,8 +58,10 @@ export interface IReader {
 /** Where to read next; `fresh`: whether the displayed lines are dropped. */
 interface INext extends ILogQuery {
   fresh: boolean;
-  /** A search that has restarted at the beginning; where to continue if nothing is found. */
-  back?: string;
+  /** What to read if a search finds nothing. */
+  missed?: INext;
+  /** Whether this search has restarted at the beginning. */
+  again?: boolean;
 }
 
 /** The loaded lines. */
@@ -143,7 +147,7 @@ export function useLog(
   });
 
   const refresh = usePoll(`log ${key} ${hasEnded(job)}`, POLL_MS, async () => {
-    const { fresh, back, ...query } = next.current.query;
+    const { fresh, missed, again, ...query } = next.current.query;
     if (!fresh && lines.length >= ENOUGH && !isAtEnd()) {
       return true;
     }
@@ -176,14 +180,17 @@ export function useLog(
       }
       const error = refusalOf(failure, trans);
       if (error.body.code === 'not_in_log' && query.search) {
-        if (back === undefined) {
-          const from = { offset: 'start', search: query.search, fresh: true };
-          next.current.query = { ...from, back: query.offset };
+        if (!again) {
+          next.current.query = {
+            ...next.current.query,
+            offset: 'start',
+            again: true
+          };
           return true;
         }
         setMissing(query.search);
-        next.current.query = { offset: back, fresh: false };
-        return !hasEnded(job);
+        next.current.query = missed ?? begin();
+        return next.current.query.fresh || !hasEnded(job);
       }
       setError(error.message);
       if (error.status === 0 || error.status >= 500) {
@@ -193,10 +200,16 @@ export function useLog(
       return false;
     }
   });
-  const go = (query: ILogQuery): void => {
+  const go = (query: Omit<INext, 'fresh'>): void => {
     latest.current++;
     next.current.query = { ...query, fresh: true };
     refresh();
+  };
+  const find = (text: string): void => {
+    const { query } = next.current;
+    // of a search that goes on, the lines to show if nothing is found are still those from before it
+    const missed = query.missed ?? query;
+    go({ offset: query.offset, search: text, missed });
   };
   useEffect(() => {
     setError('');
@@ -220,8 +233,9 @@ export function useLog(
     whole: part.start && from === 0 && lines.length < ENOUGH,
     missing,
     first: lines.length ? lines[0].time : null,
+    isReplaced: () => next.current.query.fresh,
     firstError: () => go({ offset: 'start', firstError: true }),
-    find: text => go({ offset: next.current.query.offset, search: text }),
+    find,
     calm: () => setMissing(''),
     fromStart: () => go({ offset: 'start' }),
     toEnd: () => go({ offset: 'end' })

@@ -20,6 +20,7 @@ export interface ILogScroll {
   isAtEnd(): boolean;
   /** Index of the first visible row. */
   firstVisible(): number;
+  /** Show the first row, and stay there while other lines are read; so do the next two with theirs. */
   toFirst(): void;
   toLast(): void;
   toMiddle(index: number): void;
@@ -27,17 +28,25 @@ export interface ILogScroll {
   bringError(): void;
   /** Stay where the user goes, whatever error is in these lines. */
   leaveError(): void;
-  /** The user scrolls: a row that was brought into view need not stay there. */
+  /** The user scrolls: what was brought into view need not stay there. */
   letGo(): void;
   /** It was scrolled: remember the place for when this view is visible again. */
   remember(): void;
 }
+
+/**
+ * What stays in view until the user scrolls: one end of the log, a row in the middle, or an error below some rows. Rows
+ * change their places when lines that were read later are folded with them.
+ */
+type Held = 'first' | 'last' | { key: string; at: 'middle' | 'error' };
 
 /** What is shown, and who decides what is in view. */
 interface IScrolled {
   rows: readonly ILogRow[];
   /** Whether the last row stays in view. */
   follow: boolean;
+  /** Whether no more lines will be written. */
+  ended: boolean;
   /** The rank whose error is brought into view; null if no rank has failed. */
   failed: number | null;
   /** Time of the first loaded line, which changes when another part of the log is loaded. */
@@ -46,7 +55,7 @@ interface IScrolled {
 
 /**
  * What is in view of a log: its end while it is followed, else the error of the rank that failed, once; then it is
- * where the user scrolls.
+ * where the user scrolls. A log that has ended without an error is shown from its end, too.
  */
 export function useLogScroll(of: IScrolled): ILogScroll {
   const { rows, follow, failed } = of;
@@ -59,11 +68,6 @@ export function useLogScroll(of: IScrolled): ILogScroll {
     estimateSize: () => ROW_HEIGHT,
     overscan: 20
   });
-  useEffect(() => {
-    if (follow && count) {
-      virtual.scrollToIndex(count - 1);
-    }
-  }, [virtual, count, follow]);
   /** The first visible row: where to continue when this view is visible again. */
   const place = useViewStateRef<string | null>('log place', null);
   const first = useRef(true);
@@ -76,8 +80,10 @@ export function useLogScroll(of: IScrolled): ILogScroll {
     }
     first.current = false;
   }, [virtual, rows, follow, place]);
-  /** Key of the row that was scrolled into view, until the user scrolls elsewhere. */
-  const held = useRef<string | null>(null);
+  const held = useViewStateRef<Held | null>(
+    'log held',
+    of.ended && failed === null ? 'last' : null
+  );
   /** The part whose error was scrolled into view, once; after that the user scrolls. */
   const brought = useViewStateRef<string | null>('log brought', null);
   const part = `${of.part} ${failed}`;
@@ -86,30 +92,29 @@ export function useLogScroll(of: IScrolled): ILogScroll {
       return;
     }
     const ofIt = rows.filter(r => r.error && isOf(r, failed));
-    const at = rows.indexOf(ofIt.find(r => r.failed) ?? ofIt[0]);
-    if (at >= 0) {
+    const error = ofIt.find(r => r.failed) ?? ofIt[0];
+    if (error) {
       brought.current = part;
-      held.current = rows[at].key;
-      virtual.scrollToIndex(Math.max(0, at - ABOVE), { align: 'start' });
+      held.current = { key: error.key, at: 'error' };
     }
-  }, [virtual, rows, part, failed, follow, brought]);
-  useResized(host, () => {
-    const at = rows.findIndex(r => r.key === held.current);
-    if (follow && count) {
-      virtual.scrollToIndex(count - 1);
-    } else if (at >= 0) {
-      virtual.scrollToIndex(Math.max(0, at - ABOVE), { align: 'start' });
-    }
-  });
+  }, [rows, part, failed, follow, brought, held]);
+  useEffect(() => {
+    show(virtual, rows, follow ? 'last' : held.current);
+  }, [virtual, rows, follow, held]);
+  useResized(host, () => show(virtual, rows, follow ? 'last' : held.current));
+  const hold = (wanted: Held): void => {
+    held.current = wanted;
+    show(virtual, rows, wanted);
+  };
   const firstVisible = (): number => virtual.range?.startIndex ?? 0;
   return {
     host,
     virtual,
     isAtEnd: () => follow || (virtual.range?.endIndex ?? count) + NEAR > count,
     firstVisible,
-    toFirst: () => virtual.scrollToIndex(0, { align: 'start' }),
-    toLast: () => virtual.scrollToIndex(count - 1),
-    toMiddle: index => virtual.scrollToIndex(index, { align: 'center' }),
+    toFirst: () => hold('first'),
+    toLast: () => hold('last'),
+    toMiddle: index => hold({ key: rows[index].key, at: 'middle' }),
     bringError: () => {
       brought.current = null;
     },
@@ -123,6 +128,34 @@ export function useLogScroll(of: IScrolled): ILogScroll {
       place.current = rows[firstVisible()]?.key ?? null;
     }
   };
+}
+
+/** Scroll to what is held, if it is in these rows. */
+function show(
+  virtual: Virtualizer<HTMLDivElement, Element>,
+  rows: readonly ILogRow[],
+  held: Held | null
+): void {
+  if (held === null || rows.length === 0) {
+    return;
+  }
+  if (held === 'first') {
+    virtual.scrollToIndex(0, { align: 'start' });
+    return;
+  }
+  if (held === 'last') {
+    virtual.scrollToIndex(rows.length - 1, { align: 'end' });
+    return;
+  }
+  const at = rows.findIndex(row => row.key === held.key);
+  if (at < 0) {
+    return;
+  }
+  if (held.at === 'middle') {
+    virtual.scrollToIndex(at, { align: 'center' });
+  } else {
+    virtual.scrollToIndex(Math.max(0, at - ABOVE), { align: 'start' });
+  }
 }
 
 /** Call a function when an element is resized: charts that are drawn above the log take space from its end. */

@@ -45,13 +45,15 @@ function hasNamesake(job: Job, among: readonly Job[]): boolean {
 /**
  * A job's line in a list that says elsewhere when it was submitted: if several jobs have its name, it says which one it
  * has resumed, and where, or after which one it started over.
+ *
+ * @param line - what else it says
  */
 export function resumedLine(
   job: Job,
   among: readonly Job[],
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  line = jobLine(job, trans)
 ): string {
-  const line = jobLine(job, trans);
   const parent = job.parent && among.find(j => j.id === job.parent);
   if (!parent || !hasNamesake(job, among)) {
     return line;

@@ -1,4 +1,5 @@
 import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
+import { NotebookModel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
@@ -24,3 +25,20 @@ it('replaces a stream that is too long, whose text only JupyterLab forgets', () 
   expect(ofOthers).toHaveBeenCalledOnce();
   Signal.clearData(long);
 });
+
+it.each([false, true])(
+  'leaves a notebook as modified as it was: %s',
+  modified => {
+    const notebook = new NotebookModel();
+    const text = '[0] a line\n'.repeat(MOST_KEPT / 10);
+    const outputs = [{ output_type: 'stream', name: 'stdout', text }];
+    const cell = { cell_type: 'code', source: '', metadata: {}, outputs };
+    notebook.sharedModel.insertCell(0, cell as never);
+    notebook.dirty = modified;
+    const model = notebook.cells.get(0) as CodeCellModel;
+    trimOutputs({ model, outputArea: {} as CodeCell['outputArea'] }, false);
+    expect(JSON.stringify(notebook)).toContain('left out of the middle');
+    expect(notebook.dirty).toBe(modified);
+    notebook.dispose();
+  }
+);

@@ -14,7 +14,9 @@ export function trimOutputs(
   cell: Pick<CodeCell, 'model' | 'outputArea'>,
   shared: boolean
 ): void {
-  const { outputs } = cell.model;
+  const { outputs, sharedModel } = cell.model;
+  const { notebook } = sharedModel;
+  const untouched = !shared && notebook?.dirty === false;
   const first = shared ? Math.max(0, outputs.length - 1) : 0;
   for (let i = first; i < outputs.length; i++) {
     const model = outputs.get(i);
@@ -37,6 +39,10 @@ export function trimOutputs(
         forgetText(streamText, cell);
       }
     }
+  }
+  if (untouched) {
+    // nothing of the user's is to be saved, and a notebook that is only read can't be
+    notebook.dirty = false;
   }
 }
 
