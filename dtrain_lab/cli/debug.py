@@ -203,8 +203,9 @@ class Prompt(cmd.Cmd):
         self._out.print(row.text, markup=False)
         if len(row.groups) > 1:
             for group in row.groups:
-                far = f", largest difference {group.max_abs:.2g}" if group.max_abs is not None else ""
-                self._out.print(f"  {rank_names.name(group.ranks)}: {group.text}{far}", markup=False)
+                self._out.print(f"  {rank_names.name(group.ranks)}: {group.text}", markup=False)
+            if far := [group.max_abs for group in row.groups if group.max_abs is not None]:
+                self._out.print(f"  largest difference {max(far):.2g}", markup=False)
 
     def do_quit(self, _: str) -> bool:
         """Let the ranks continue, and leave."""

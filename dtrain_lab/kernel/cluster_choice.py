@@ -29,11 +29,10 @@ def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
 
     Args:
         name: The cluster.
-        ending: Who has stopped it; None if that is not known.
+        ending: How it has ended; None if that is not known.
         notebook: Path of the notebook.
     """
-    stopped_by = cluster_endings.stopped_by(ending, notebook)
-    return Ended(name, f"was stopped{stopped_by}" if stopped_by else "has ended")
+    return Ended(name, cluster_endings.how(ending, notebook))
 
 
 def ended(last: Ended, running: Sequence[str]) -> NotFound:

@@ -24,9 +24,9 @@ from dtrain_lab.kernel.notebook_cluster import NotebookCluster
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.repeated_start import RepeatedStart
 from dtrain_lab.machine import jupyter_variables
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.notebook_clusters import UsedCluster
 from dtrain_lab.services.policy.options import of_environment
-from dtrain_lab.services.worlds import endings
 from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
@@ -242,7 +242,7 @@ class MagicsSession:
         print(f"{cluster.name} is stopped.")
 
     def _has_ended(self, cluster: Cluster) -> None:
-        self._ended = cluster_choice.gone(cluster.name, endings.of(cluster.id), self.notebook)
+        self._ended = cluster_choice.gone(cluster.name, head_records.ending_of(cluster.id), self.notebook)
         self._cluster = None
 
     # ---- cells

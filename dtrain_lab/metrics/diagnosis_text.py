@@ -162,11 +162,18 @@ def own_leads(communication: Check | None, data: Check | None, own_share: float)
 def late_share(slow: Verdict | None, step_s: float | None) -> float:
     """Part of a step by which a slow rank is later than the others, 0 to 1; 0 without such a rank.
 
+    The verdict says it, of the same steps as the time by which the rank is later: a diagnosis measures steps
+    of another length, and metrics average them, so their shares of the same time would differ.
+
     Args:
         slow: Names the rank.
-        step_s: Time of a step, seconds; None if unknown.
+        step_s: Time of a step, seconds, for a verdict without the share; None if unknown.
     """
-    return min(1.0, slow.values["over_s"] / step_s) if slow is not None and step_s else 0.0
+    if slow is None:
+        return 0.0
+    if (late := slow.values.get("late")) is not None:
+        return float(late)
+    return min(1.0, slow.values["over_s"] / step_s) if step_s else 0.0
 
 
 def slow_leads(slow: Verdict | None, step_s: float | None, communication: float, data: float) -> bool:

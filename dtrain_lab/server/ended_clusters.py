@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from dtrain_lab.text import cluster_endings
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import ENDING
@@ -16,8 +17,9 @@ from dtrain_lab.wire.summary import Summary
 T = TypeVar("T")
 MOST_ENDED = 20
 MOST_UNTOLD = 5
-UNASKED = ("", "idle")
-"""Who has ended a cluster that nobody has stopped: its idle limit, or what its reason says."""
+UNASKED = ("", "idle", "killed", "unknown", "away")
+"""Who has ended a cluster that nobody has stopped: its idle limit, or what its reason says; or its head was
+killed, or nobody has noted how it ended, "away" if there was no server then."""
 BEFORE = ("pending", "starting", "connecting")
 """States of a cluster that has not run yet."""
 
@@ -56,28 +58,41 @@ class EndedClusters:
             self._ran.add(cluster.id)
         self._last[cluster.id] = replace(cluster, ranks=(), running=(), may=())
 
-    def gone(self, identity: str, *, told: bool) -> None:
+    def gone(self, identity: str, *, told: bool, ending: Ending | None = None) -> None:
         """Note that a cluster's head has ended.
 
         Args:
             identity: Id of the cluster.
             told: A page is open, which tells it.
+            ending: How it has ended; None if nobody has noted it. What the head has said is preferred.
         """
-        self._gone(identity, told=told, values={"by": "", "at": time.time()})
+        if identity not in self.summaries:
+            summary = (
+                _unnoted("unknown", at=time.time()) if ending is None else cluster_endings.summary(ending)
+            )
+            self.summaries = _latest(self.summaries, identity, summary, MOST_ENDED)
+        self._gone(identity, told=told)
+
+    def recall_endings(self, noted: Mapping[str, Ending]) -> None:
+        """Continue with the ends that were noted before, the latest last: a page may not know of them yet."""
+        for identity, ending in noted.items():
+            if identity not in self.summaries:
+                summary = cluster_endings.summary(ending)
+                self.summaries = _latest(self.summaries, identity, summary, MOST_ENDED)
 
     def gone_before(self, identity: str, ending: Ending | None) -> None:
         """Note that a cluster's head has ended while this server did not watch it.
 
         Args:
             identity: Id of the cluster.
-            ending: Who has stopped it, and when; None: nobody has noted it, so its time is not known, either.
+            ending: How it has ended; None: nobody has noted it, so its time is not known, either.
         """
-        if ending is not None and identity not in self.summaries:
-            values = {"by": ending.by, "at": ending.at, "idle_s": ending.idle_s}
-            self.summaries = _latest(
-                self.summaries, identity, Summary("stopping", values, "Stopped."), MOST_ENDED
-            )
-        self._gone(identity, told=False, values={"by": ""})
+        if identity not in self.summaries:
+            if ending is not None and ending.by == "killed":
+                ending = replace(ending, at=0.0)  # it is when the end was found, by this server
+            summary = _unnoted("away") if ending is None else cluster_endings.summary(ending)
+            self.summaries = _latest(self.summaries, identity, summary, MOST_ENDED)
+        self._gone(identity, told=False)
 
     def stopped(self, identities: Iterable[str]) -> None:
         """Note that clusters stop, as was asked for: nobody has to be told."""
@@ -109,21 +124,26 @@ class EndedClusters:
         self._saved = contents
         return changed
 
-    def _gone(self, identity: str, *, told: bool, values: dict[str, Any]) -> None:
+    def _gone(self, identity: str, *, told: bool) -> None:
         last = self._last.pop(identity, None)
         ran = identity in self._ran
         self._ran.discard(identity)
         if last is None or told or not ran:
             return
+        summary = self.summaries[identity]
         if last.state == "failed":
             shown = last
-        elif (summary := self.summaries.get(identity)) is None:  # its head was killed
-            shown = replace(last, summary=Summary("stopping", values, "Stopped."))
         elif summary.values.get("by") in UNASKED:
             shown = replace(last, summary=summary)
         else:
             return
         self._untold = _latest(self._untold, identity, shown, MOST_UNTOLD)
+
+
+def _unnoted(by: str, **values: Any) -> Summary:
+    """Return the last state of a cluster of whose end nothing is known."""
+    text = "Ended while the Jupyter server was away." if by == "away" else "Ended."
+    return Summary("stopping", {"by": by, **values}, text)
 
 
 def _content(cluster: Cluster) -> object:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
-from dtrain_lab.server.ended_clusters import EndedClusters
-from dtrain_lab.services.worlds import endings, last_states
+from dtrain_lab.server.ended_clusters import MOST_ENDED, EndedClusters
+from dtrain_lab.services import endings
+from dtrain_lab.services.connection import head_records
+from dtrain_lab.services.worlds import last_states
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 
@@ -34,6 +36,9 @@ class KeptEnds:
         async with self._recalling:
             if self._recalled is None:
                 kept = await asyncio.to_thread(last_states.kept)
+                noted = await asyncio.to_thread(endings.recent, MOST_ENDED)
+                self._ended.recall_endings(noted)
+                self._noted.update(noted)
                 self._ended.recall(kept.values())
                 self._recalled = kept
             for identity in self._recalled.keys() & watched:
@@ -45,6 +50,13 @@ class KeptEnds:
                     self._ended.gone_before(identity, ending)
                 for identity in (*fates.settled, *fates.ended):
                     del self._recalled[identity]
+
+    def noted(self, identity: str) -> Ending | None:
+        """Return how a cluster whose head is gone has ended; None if its head has said it, or nobody knows.
+
+        It reads a small file at once, so that the frame without the cluster tells of its end.
+        """
+        return None if identity in self._ended.summaries else head_records.ending_of(identity)
 
     async def save(self) -> None:
         """Keep what pages are to be told for the next server; note which clusters their idle limit ended."""

@@ -273,6 +273,6 @@ class Hub:
     def _forget(self, identity: str) -> None:
         self._watched.pop(identity, None)
         self._end_only.discard(identity)
-        self._ended.gone(identity, told=bool(self._acting))
+        self._ended.gone(identity, told=bool(self._acting), ending=self._ends.noted(identity))
         if self._clusters.pop(identity, None) is not None:
             self._moved()

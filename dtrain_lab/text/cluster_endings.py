@@ -1,4 +1,4 @@
-"""Who has stopped a cluster, and when, in words: the same in a cell's outcome, the panel and `status`."""
+"""How a cluster has ended, in words: the same in a cell's outcome, the panel and `status`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.summary import Summary
 
 BY = {
     "server": " in JupyterLab",
@@ -42,13 +43,37 @@ def stopped_by(ending: Ending | None, notebook: str | None = None, now: float | 
     return f"{BY.get(ending.by, '')}{at}"
 
 
+def how(ending: Ending | None, notebook: str | None = None, now: float | None = None) -> str:
+    """Return how a cluster has ended, after its name; arguments as of `stopped_by`.
+
+    Returns:
+        Such as "was stopped by train.ipynb at 04:12", "ended unexpectedly: its head process is gone".
+    """
+    if ending is not None and ending.by == "killed":
+        log = f" (its log: {ending.log})" if ending.log else ""
+        return f"ended unexpectedly: its head process is gone{log}"
+    by = stopped_by(ending, notebook, now)
+    return f"was stopped{by}" if by else "has ended"
+
+
+def summary(ending: Ending) -> Summary:
+    """Return the last state of a cluster whose end was noted."""
+    if ending.by == "killed":
+        text = "Ended unexpectedly: its head process is gone."
+    else:
+        text = f"Stopped{stopped_by(ending)}."
+    return Summary("stopping", values(ending), text)
+
+
 def values(ending: Ending | None) -> dict[str, Any]:
     """Return the same as a summary's values, for translation."""
-    if ending is None or not ending.at:
+    if ending is None or not (ending.at or ending.by):
         return {}
-    named: dict[str, Any] = {"by": ending.by, "at": ending.at}
+    named: dict[str, Any] = {"by": ending.by, **({"at": ending.at} if ending.at else {})}
     if ending.notebook is not None:
         named["notebook"] = PurePath(ending.notebook).name
     if ending.by == "idle":
         named["idle_s"] = ending.idle_s
+    if ending.by == "killed":
+        named["log"] = ending.log
     return named

@@ -6,18 +6,22 @@ from typing import Literal
 
 from msgspec import Struct
 
-EndedBy = Literal["server", "kernel", "terminal", "python", "idle", ""]
-"""The kind of client that has stopped it, as of a lease ("server" is the panel); or its idle limit."""
+EndedBy = Literal["server", "kernel", "terminal", "python", "idle", "killed", ""]
+"""The kind of client that has stopped it, as of a lease ("server" is the panel); or its idle limit; or
+nobody: its head was killed."""
 
 
 class Ending(Struct, frozen=True):
-    """The end of a cluster that somebody, or its idle limit, has stopped.
+    """The end of a cluster that somebody, or its idle limit, has stopped, or whose head was killed.
 
     `notebook`: path of the notebook that has stopped it. `at`: in seconds since 1970. `idle_s`: for how long
-    no cell ran, if that was the reason.
+    no cell ran, if that was the reason. `name`, `log`: if the head was killed, the cluster's name, and the
+    path of a copy of the head's log, if there is one; `at` is then when it was found.
     """
 
     by: EndedBy = ""
     notebook: str | None = None
     at: float = 0.0
     idle_s: float = 0.0
+    name: str = ""
+    log: str = ""

@@ -77,6 +77,30 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
   expect(look(stuck('c'))).toBe(0);
 });
 
+it('tells once that the head of a cluster was killed, and of no other end', () => {
+  const told = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const model = makeLiveState();
+  const preferences = new Preferences();
+  announceProblems(model, preferences, trans, () => false);
+  const end = (by: string): string[] => {
+    model.receive(makeFrame([makeCluster({ created_at: 100 })]));
+    const values = { by, at: 146 };
+    const ended = {
+      [makeCluster().id]: { code: 'stopping', values, text: '' }
+    };
+    model.receive(makeFrame([], { ended }));
+    model.changed.emit();
+    return told.mock.calls.splice(0).map(([text]) => text);
+  };
+  expect(end('killed')).toEqual([
+    'local-2: Ended unexpectedly. It ran for 46\u00a0s. Its head process is gone. Variables are lost.'
+  ]);
+  expect(end('killed')).toHaveLength(1); // another one
+  expect(end('server')).toEqual([]);
+  preferences.set({ notifyTrouble: false });
+  expect(end('killed')).toEqual([]);
+});
+
 it('forgets what was told of a cluster that is gone', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
   const warned = vi.spyOn(Notification, 'warning').mockReturnValue('');

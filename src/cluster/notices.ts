@@ -9,6 +9,8 @@ import {
   IPreferences
 } from '../tokens';
 import { formatSpan } from '../metrics/format';
+import { endedNow } from './model/endedRuns';
+import { killedText, wasKilled } from '../verdicts/endings';
 import { needsAttention, sentence } from '../verdicts/sentence';
 import { alarmOf } from '../verdicts/verdict';
 
@@ -51,7 +53,7 @@ function forgetGone(
 }
 
 /**
- * Notifies of stuck and lost ranks and of failed starts, once each, unless the user sees it.
+ * Notifies of stuck and lost ranks, of failed starts and unexpected ends, once each, unless the user sees it.
  *
  * @param inView - whether a cluster's problem is visible at present, in its card or its cell.
  * @param tellOnce - where the notebooks of its cells are open in another window, that one tells.
@@ -66,10 +68,11 @@ export function announceProblems(
   const announced = new Announced();
   /** Id of a cluster → the cells that its problem ended: a lost rank does, and their bars say so. */
   const ran = new Map<string, Cluster['running']>();
+  let before: readonly Cluster[] = [];
   model.changed.connect(() => {
-    announced.prune(model.clusters);
-    forgetGone(ran, model.clusters);
-    for (const cluster of model.clusters) {
+    const killed = killedSince(before, model);
+    before = model.clusters;
+    for (const cluster of [...model.clusters, ...killed]) {
       if (cluster.running.length) {
         ran.set(cluster.id, cluster.running);
       } else if (!needsAttention(cluster)) {
@@ -85,14 +88,32 @@ export function announceProblems(
         if (inView({ ...cluster, running })) {
           continue;
         }
-        const text = trans.__('%1: %2', cluster.name, sentence(cluster, trans));
+        const why = wasKilled(cluster)
+          ? ` ${killedText(cluster.summary, trans)}`
+          : '';
+        const said = sentence(cluster, trans) + why;
+        const text = trans.__('%1: %2', cluster.name, said);
         tellOnce(
           notebooksOf({ ...cluster, running }),
           () => void Notification.error(text, { autoClose: 8000 })
         );
       }
     }
+    announced.prune(model.clusters);
+    forgetGone(ran, model.clusters);
   });
+}
+
+/** Clusters that were there before, and whose head was killed, in their last state. */
+function killedSince(
+  before: readonly Cluster[],
+  { clusters, endings }: ILiveState
+): Cluster[] {
+  const present = new Set(clusters.map(c => c.id));
+  return before
+    .filter(c => !present.has(c.id) && c.id in endings)
+    .map(c => endedNow(c, endings[c.id]))
+    .filter(wasKilled);
 }
 
 /** Notebooks whose cells a cluster runs; without a cell, all that use it. */

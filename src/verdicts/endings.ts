@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { formatClock, formatSpan } from '../metrics/format';
+import { Cluster } from '../tokens';
 
 /** Values of a summary that say who has stopped a cluster, and when. */
 type Values = Readonly<Record<string, unknown>>;
@@ -44,8 +45,38 @@ export function clusterStopped(
     : trans.__('The cluster was stopped.');
 }
 
-/** Of a cluster: "Stopped by train.ipynb at 04:12." */
+/** Of a cluster: "Stopped by train.ipynb at 04:12.", "Ended." if nobody knows how. */
 export function stoppedText(values: Values, trans: TranslationBundle): string {
+  switch (values.by) {
+    case 'killed':
+      return trans.__('Ended unexpectedly.');
+    case 'shutdown':
+      return trans.__(
+        'Stopped with the Jupyter server at %1.',
+        formatClock(Number(values.at) * 1000)
+      );
+    case 'away':
+      return trans.__('Ended while the Jupyter server was away.');
+    case 'unknown':
+      return trans.__('Ended.');
+  }
   const cause = how(values, trans);
-  return cause ? trans.__('Stopped %1.', cause) : trans.__('Stopped.');
+  // without a time, nobody has said that it was stopped
+  return cause ? trans.__('Stopped %1.', cause) : trans.__('Ended.');
+}
+
+/** Whether a cluster has ended because its head was killed. */
+export function wasKilled({ summary }: Cluster): boolean {
+  return summary.code === 'stopped' && summary.values.by === 'killed';
+}
+
+/** Of a cluster whose head was killed: what that means, and where to look for why. */
+export function killedText(
+  { values }: Cluster['summary'],
+  trans: TranslationBundle
+): string {
+  const lost = trans.__('Its head process is gone. Variables are lost.');
+  return values.log
+    ? trans.__('%1 The log of its head: %2', lost, String(values.log))
+    : lost;
 }

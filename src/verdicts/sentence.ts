@@ -4,7 +4,7 @@ import { Cluster } from '../tokens';
 import { formatCount, formatRanks, formatSpan } from '../metrics/format';
 import { GlyphKind } from './glyphKind';
 import { ranksIn } from '../metrics/rankSets';
-import { stoppedText } from './endings';
+import { stoppedText, wasKilled } from './endings';
 import { alarmOf, holdUpOf } from './verdict';
 
 /** The head's one sentence in the user's language; its English text if the code is unknown. */
@@ -229,7 +229,7 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'pending':
       return 'waiting';
     case 'stopped':
-      return 'todo';
+      return wasKilled(cluster) ? 'failed' : 'todo';
     default:
       return 'starting';
   }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
-from dtrain_lab.metrics.diagnosis_text import by_loader, slow_leads
+from dtrain_lab.metrics.diagnosis_text import by_loader, late_share, slow_leads
 from dtrain_lab.text.units import counted, known_share
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -79,7 +79,8 @@ def slow_loader(of: Measured) -> Advice | None:
     if slow is None or of.step_s is None or not by_loader(slow):
         return None
     transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
-    share = min(1.0, slow.values.get("data_s", slow.values["over_s"]) / of.step_s)
+    over = slow.values["over_s"]
+    share = late_share(slow, of.step_s) * slow.values.get("data_s", over) / over
     if share < FROM_SHARE or not slow_leads(slow, of.step_s, transfer, (of.data_s or 0.0) / of.step_s):
         return None
     rank, alone = slow.ranks[0], len(slow.peers) == 1

@@ -81,6 +81,7 @@ def slow(
             "ranks": str(rank),
             "count": len(others),
             "over_s": over,
+            "late": min(1.0, over / step) if step else 0.0,
             "usual_s": usual,
             "data_s": min(over, max(0.0, _later_data_s(training, rank))),
             "cause": f"{often}: {cause}",

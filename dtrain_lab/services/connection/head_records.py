@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.machine import atomic_files, processes
-from dtrain_lab.services import paths
+from dtrain_lab.services import endings, paths
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.records")
@@ -46,9 +47,16 @@ def _living(path: Path) -> HeadRecord | None:
         return None  # the home is shared by hosts or containers, and the head runs in another one
     if processes.same(record.pid, record.started) is not None:
         return record
+    endings.note_killed(record)
     path.unlink(missing_ok=True)
     shutil.rmtree(record.directory, ignore_errors=True)
     return None
+
+
+def ending_of(identity: str) -> Ending | None:
+    """Return how a cluster whose head is gone has ended; None if nobody has noted it."""
+    _living(path_of(identity))  # notes it of a head that was killed
+    return endings.of(identity)
 
 
 def read(identity: str) -> HeadRecord | None:

@@ -8,8 +8,11 @@ from typing import Any, Protocol
 
 from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.services.connection import head_records
+from dtrain_lab.text import cluster_endings
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
@@ -116,7 +119,7 @@ class LocalHead(Presence):
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""
-        return ended(self._connection.name)
+        return ended(self._connection.name, head_records.ending_of(self._connection.id))
 
     def close(self) -> None:
         """Stop watching the head's process."""
@@ -134,6 +137,13 @@ class LocalHead(Presence):
         loop.call_later(0.05, self._connection.close)
 
 
-def ended(name: str) -> Unreachable:
-    """Return the error for a cluster whose head is gone."""
-    return Unreachable(f"{name} has ended.", "Start a cluster: %distributed start", code="ended")
+def ended(name: str, ending: Ending | None = None) -> Unreachable:
+    """Return the error for a cluster whose head is gone.
+
+    Args:
+        name: Name of the cluster.
+        ending: How it has ended; None if that is not known.
+    """
+    killed = ending is not None and ending.by == "killed"
+    how = cluster_endings.how(ending) if killed else "has ended"
+    return Unreachable(f"{name} {how}.", "Start a cluster: %distributed start", code="ended")

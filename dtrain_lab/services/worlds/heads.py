@@ -13,12 +13,12 @@ import msgspec
 
 from dtrain_lab.backends.base import UNSURE, Backend
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
-from dtrain_lab.services import paths
+from dtrain_lab.services import endings, paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
 from dtrain_lab.services.connection.remote_cluster import cancel
 from dtrain_lab.services.policy import backends, options, policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.services.worlds import cluster_folder, endings
+from dtrain_lab.services.worlds import cluster_folder
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.services import paths
+from dtrain_lab.services import endings, paths
 from dtrain_lab.services.connection import head_records
-from dtrain_lab.services.worlds import endings
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 

@@ -14,17 +14,18 @@ from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import DtrainError, NotFound, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
-from dtrain_lab.services import paths
+from dtrain_lab.services import endings, paths
 from dtrain_lab.services.connection import ClusterConnection, Connection, head_records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import endings, naming, readiness, resize, unused_names
+from dtrain_lab.services.worlds import naming, readiness, resize, unused_names
 from dtrain_lab.services.worlds.heads import end, submit
 from dtrain_lab.services.worlds.launch import launched
 from dtrain_lab.services.worlds.open_connections import OpenConnections
 from dtrain_lab.services.worlds.undo import undone, whole_or_undone
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
+from dtrain_lab.text import cluster_endings
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import LeaseKind
@@ -165,8 +166,9 @@ class Worlds:
             if name in (record.name, record.id):
                 return await self.reach(record)
         running = ", ".join(r.name for r in records)
+        killed = await asyncio.to_thread(endings.killed, name)
         raise NotFound(
-            f'There is no cluster "{name}".',
+            f"{name} {cluster_endings.how(killed)}." if killed else f'There is no cluster "{name}".',
             f"Running: {running}." if running else "No cluster is running. Start one: %distributed start",
         )
 

@@ -18,6 +18,7 @@ import { formatSpan, unbroken } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { Headline } from '../../ui/headline';
+import { killedText, wasKilled } from '../../verdicts/endings';
 import { recovered } from '../../verdicts/recovered';
 import {
   clusterGlyph,
@@ -147,6 +148,13 @@ function Why(props: ICardProps & { now: number }): JSX.Element | null {
   }
   if (cluster.state === 'pending' && !reason?.host) {
     return <PendingFacts {...props} />;
+  }
+  if (wasKilled(cluster)) {
+    return (
+      <div className="jp-DtrainCluster-reason">
+        <p>{killedText(cluster.summary, trans)}</p>
+      </div>
+    );
   }
   if (!reason) {
     return null;

@@ -3,6 +3,7 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../../commands';
 import { Cluster, Profile } from '../../tokens';
+import { wasKilled } from '../../verdicts/endings';
 import { isStarting } from '../model/phases';
 import { isBuiltIn } from '../model/site';
 
@@ -49,6 +50,9 @@ export function ofEnd(
               args: { notebook }
             }
           ]
+        : []),
+      ...(wasKilled(cluster)
+        ? [{ label: trans.__('Copy report'), command: CommandIDs.copyReport }]
         : []),
       {
         label: trans.__('Close'),

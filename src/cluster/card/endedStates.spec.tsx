@@ -6,6 +6,8 @@ import { expect, it } from 'vitest';
 import { headText } from '../../testing/clusterHead';
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { Cluster } from '../../tokens';
+import { needsAttention } from '../../verdicts/sentence';
+import { reportText } from '../model/clusterReport';
 import { noteRuns, stillEnded } from '../model/endedRuns';
 import { PastCard } from './pastClusters';
 import { RestartBody, sourceFor } from '../dialogs/restart';
@@ -23,12 +25,48 @@ it('keeps a cluster that ended, with how long it ran, until its name is used aga
   const ended = stillEnded([], [ran, stops], [], 100 + 8040, run);
   expect(ended.map(c => [c.id, c.state])).toEqual([['a', 'stopped']]);
   expect(headText(ended[0])).toContain(
-    'Stopped. It ran for 2\u00a0h 14\u00a0min.'
+    'Ended. It ran for 2\u00a0h 14\u00a0min.'
   );
   expect(headText(ended[0])).toContain('Start again');
   expect(stillEnded(ended, [], [], 9000, run)).toBe(ended);
   const again = makeCluster({ id: 'c' });
   expect(stillEnded(ended, [], [again], 9000, run)).toEqual([]);
+});
+
+it('says that a cluster whose head was killed ended unexpectedly, and where the log is', () => {
+  const cluster = makeCluster({ id: 'a', created_at: 100 });
+  const end = (values: object): Cluster => {
+    const ended = { a: { code: 'stopping', values, text: '' } };
+    const all = stillEnded(
+      [],
+      [cluster],
+      [],
+      146,
+      new Set('a'),
+      ended as never
+    );
+    return all[0];
+  };
+  const killed = end({ by: 'killed', at: 146, log: '/logs/a.head' });
+  const said = headText(killed);
+  expect(said).toContain('Ended unexpectedly. It ran for 46\u00a0s.');
+  expect(said).toContain(
+    'Its head process is gone. Variables are lost. The log of its head: /logs/a.head'
+  );
+  expect(said).toContain('Copy report');
+  expect(needsAttention(killed)).toBe(true);
+  expect(reportText(killed, trans)).toContain(
+    '- Its head process is gone. Variables are lost. The log of its head: /logs/a.head'
+  );
+  // others are no failures
+  const by = (values: object): string => headText(end(values));
+  expect(by({ by: 'killed' })).toContain('Variables are lost.|');
+  expect(by({ by: 'away' })).toContain(
+    'Ended while the Jupyter server was away.'
+  );
+  expect(by({ by: 'unknown', at: 146 })).toContain('|Ended. It ran for');
+  expect(by({ by: '', at: 146 })).toContain('|Stopped at ');
+  expect(by({ by: '', at: 146 })).not.toContain('Copy report');
 });
 
 it('claims nothing about now without a server', () => {

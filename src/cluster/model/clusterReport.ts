@@ -15,6 +15,7 @@ import {
   UNKNOWN
 } from '../../metrics/format';
 import { shareInText } from '../../metrics/share';
+import { killedText, wasKilled } from '../../verdicts/endings';
 import { ranksText, sentence, stateWord } from '../../verdicts/sentence';
 import { blamedWord } from '../../verdicts/texts';
 import { alarmOf } from '../../verdicts/verdict';
@@ -45,6 +46,7 @@ export function reportText(
       verdictFacts(verdict, cluster, trans)
     ),
     ...metricLines(cluster, trans),
+    ...(wasKilled(cluster) ? [killedText(cluster.summary, trans)] : []),
     ...(reason ? [`${reason.message} ${reason.hint}`.trim()] : []),
     ...lost.map(loss =>
       loss.cell

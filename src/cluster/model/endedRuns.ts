@@ -95,6 +95,14 @@ export function endedUnseen(cluster: Cluster): Cluster {
   return stopped(cluster, null);
 }
 
+/** A cluster that has just ended, as its server tells of its end. */
+export function endedNow(
+  cluster: Cluster,
+  ending: Cluster['summary']
+): Cluster {
+  return stopped(cluster, null, ending);
+}
+
 /** Why a cluster has ended, if it was not stopped; other reasons are of a state that is over. */
 function reasonOfEnd({ state, reason }: Cluster): Cluster['reason'] {
   return state === 'failed' || reason?.code === 'ended' ? reason : null;
@@ -129,7 +137,7 @@ function stopped(
         : {
             code: 'stopped',
             values: { ...who, ...lasted },
-            text: 'Stopped.'
+            text: ending.text
           }
   };
 }
@@ -201,5 +209,5 @@ export class EndedStore {
 /** Whether nobody has stopped a cluster: it failed, was lost, or its limit has ended it. */
 function endedByItself({ summary }: Cluster): boolean {
   const { by } = summary.values;
-  return !by || by === 'idle';
+  return !by || ['idle', 'killed', 'unknown', 'away'].includes(String(by));
 }

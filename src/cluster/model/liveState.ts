@@ -157,9 +157,11 @@ export class LiveState implements ILiveState, IDisposable {
     }
     this._link = 'open';
     this._isKnown = true;
+    const before = this._whole;
     this._whole = whole;
     this._clusters = frame.clusters;
-    this._endings = sent.ended ?? {};
+    this._endings = { ...this._endedWithServer(before), ...sent.ended };
+    this._serverStoppedAt = null;
     if (sent.untold?.length) {
       this._untold = sent.untold; // only the first frame of a connection has them
     }
@@ -236,7 +238,20 @@ export class LiveState implements ILiveState, IDisposable {
     );
   }
 
+  /** Ends of clusters that stopped with an earlier server, which could not tell them; others' are in the frame. */
+  private _endedWithServer(clusters: readonly Cluster[]): Endings {
+    const at = this._serverStoppedAt;
+    const values = { by: 'shutdown', at };
+    const ending = { code: 'stopping', values, text: 'Stopped.' };
+    return at === null
+      ? {}
+      : Object.fromEntries(clusters.map(({ id }) => [id, ending]));
+  }
+
   private _setLink(link: Link): void {
+    if (link === 'lost' && this.stopped === 'with clusters') {
+      this._serverStoppedAt ??= Date.now() / 1000;
+    }
     const isBack = link === 'open' && this._link === 'lost';
     if (isBack && !this._site.facts) {
       void this._site.load();
@@ -264,6 +279,8 @@ export class LiveState implements ILiveState, IDisposable {
   private _live: Live | null = null;
   private _lastFrameAt: Date | null = null;
   private _presence: Presence | null = null;
+  /** When the server that stopped its clusters was lost, seconds since 1970; null once another one answers. */
+  private _serverStoppedAt: number | null = null;
   private _untold: readonly Cluster[] = [];
   /** Number of those who watch. */
   private _watchers = 0;

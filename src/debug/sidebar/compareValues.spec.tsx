@@ -46,7 +46,7 @@ it('says whose value each one is, and keeps it in full', async () => {
     ...{ expression: 'loss', text: '0.333333 to 0.5', running: [] },
     groups: [
       group([0, 2], '0.333333', '0.3333333333333333'),
-      group([1], '0.5', '')
+      { ...group([1], '0.5', ''), max_abs: 0.1667 }
     ]
   };
   root.render(
@@ -69,6 +69,11 @@ it('says whose value each one is, and keeps it in full', async () => {
     'Rank 1: 0.5'
   ]);
   expect(values.map(b => b.title)).toEqual(['0.3333333333333333', '0.5']);
+  // of all ranks, not of one
+  const under = [...host.querySelectorAll('.jp-DtrainUi-under')];
+  expect(under.map(line => line.textContent)).toContain(
+    'Largest difference 0.17'
+  );
   root.unmount();
   host.remove();
 });

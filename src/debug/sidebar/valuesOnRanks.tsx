@@ -17,6 +17,7 @@ export function Values(props: {
 }): JSX.Element {
   const { row, model, view, trans, onError } = props;
   const [first] = row.groups;
+  const most = farthest(row.groups);
   return (
     <>
       <div title={row.groups.length === 1 ? details(first, trans) : undefined}>
@@ -39,6 +40,11 @@ export function Values(props: {
             )}
           </div>
         ))}
+      {row.groups.length > 1 && most !== null && (
+        <div className="jp-DtrainUi-under">
+          {trans.__('Largest difference %1', formatValue(most, 2))}
+        </div>
+      )}
       {row.running.length > 0 && row.groups.length > 0 && (
         <div className="jp-DtrainUi-under">{runningText(row, view, trans)}</div>
       )}
@@ -70,12 +76,15 @@ function groupText(
   group: AcrossRow['groups'][number],
   trans: TranslationBundle
 ): string {
-  const { nans, max_abs: most } = group;
+  const { nans } = group;
   const value = ofRanks(group, trans);
-  const withNans = nans > 0 ? trans.__('%1, %2 NaN', value, nans) : value;
-  return most === null
-    ? withNans
-    : trans.__('%1, largest difference %2', withNans, formatValue(most, 2));
+  return nans > 0 ? trans.__('%1, %2 NaN', value, nans) : value;
+}
+
+/** How far the values of ranks are apart, of all groups: beside one group, it would read as if it were that one's. */
+export function farthest(groups: AcrossRow['groups']): number | null {
+  const known = groups.flatMap(({ max_abs: most }) => most ?? []);
+  return known.length ? Math.max(...known) : null;
 }
 
 /** Maximum number of groups of ranks in a row. */

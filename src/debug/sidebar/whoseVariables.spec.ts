@@ -48,7 +48,7 @@ it('says that the variables of another rank are loaded, until they are there', (
 });
 
 it('loads none once the rank runs on', () => {
-  const { model, said } = line();
+  const { model, variables, said } = line();
   model.view = { ...model.view, focus: 1 };
   model.changed.emit();
   expect(said()).toBe('Loading the variables of rank 1…');
@@ -56,4 +56,7 @@ it('loads none once the rank runs on', () => {
   model.view = { ...model.view, ranks };
   model.changed.emit();
   expect(said()).toBe('Of the kernel, not of a rank:');
+  variables.scopes = []; // the cell has ended
+  variables.changed.emit();
+  expect(said()).toBe('');
 });

@@ -57,6 +57,8 @@ export class WhoseVariables extends Widget {
     const asks = model.asked !== null && model.asked !== model.view?.focus;
     if (this._outdated && !asks && debug.model.variables.scopes.length) {
       this._end();
+    } else {
+      this._tell();
     }
   }
 
@@ -67,10 +69,13 @@ export class WhoseVariables extends Widget {
   }
 
   private _tell(): void {
-    const { model, trans } = this._args;
+    const { model, debug, trans } = this._args;
+    const listed = debug.model.variables.scopes.length > 0;
     const text = this._outdated
       ? trans.__('Loading the variables of rank %1…', this._rank)
-      : whoseVariables(model.view, trans);
+      : listed
+        ? whoseVariables(model.view, trans)
+        : ''; // as after a cell: it would stand above nothing
     this.node.textContent = text;
     this.setHidden(!text);
     this._mark(this._outdated);

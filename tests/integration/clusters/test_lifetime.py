@@ -18,7 +18,15 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.errors import CellFailed, Conflict, DtrainError, EnvironmentUnfit, StartFailed, Unreachable
+from dtrain_lab.errors import (
+    CellFailed,
+    Conflict,
+    DtrainError,
+    EnvironmentUnfit,
+    NotFound,
+    StartFailed,
+    Unreachable,
+)
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.worlds import launch
@@ -73,8 +81,10 @@ def test_nothing_survives_its_owner(alone: None, victim: str) -> None:
     processes[victim][0].send_signal(signal.SIGKILL)
     wait_until(lambda: not any(_runs(p) for p in others), 4, f"everything to end after the {victim}")
     if victim == "head":
-        with pytest.raises(Unreachable):
+        with pytest.raises(Unreachable, match="ended unexpectedly: its head process is gone"):
             cluster.run("1")
+        with pytest.raises(NotFound, match="ended unexpectedly: its head process is gone"):
+            Portal.get().call(Portal.get().worlds.connect(cluster.name))
     else:
         state = wait_until(lambda: cluster.state in ("failed", "stopped") and cluster.state, 4, "the failure")
         assert state == "failed"

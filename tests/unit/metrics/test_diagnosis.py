@@ -9,6 +9,7 @@ from dtrain_lab.metrics import communication
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
+from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import (
     RUNS,
@@ -224,6 +225,12 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
         [timings(r, 20, 19, 100) for r in (0, 1)], replace(loader, values=loader.values | {"over_s": 0.02})
     )
     assert rather.text == "Input-bound: 80 % ± 1 of a step waits for data.", "all ranks do"
+    said = replace(SLOW, values={"over_s": 0.03, "late": 0.58})
+    for longer in (0.05, 0.055):  # of the steps in which it was 30 ms later, whatever a diagnosis measures
+        same = conclude([timings(r, 20, 15, loop_s=longer) for r in (0, 1)], said)
+        assert same.text.startswith("Rank 1 is slow: rank 0 waits for it, 58 % of a step. ")
+    of = replace(measured(Metrics(step_s=0.06, data_s=0.0), (), 2), slow=said)
+    assert why_none(of, "").startswith("Rank 1 is slow: rank 0 waits for it, 58 % of a step. ")
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
     assert live.text == f"Rank 1 is slow: the others wait for it, 30 % of a step. It takes {SLOW.hint}"
     assert live.notes == (RUNS,)

@@ -40,15 +40,20 @@ def test_a_killed_head_and_a_failure_are_told_and_what_a_page_saw_or_never_ran_i
     ended.seen(named("failed", "failed", summary=Summary("lost_all", {}, "box is gone.")))
     ended.seen(named("seen"))
     ended.seen(named("cancelled", "starting"))
-    for name in ("killed", "failed", "cancelled"):
+    ended.seen(named("gone"))
+    killed = Ending("killed", at=9.0, name="killed", log="/logs/killed")
+    ended.gone("killed", told=False, ending=killed)
+    for name in ("failed", "cancelled", "gone"):
         ended.gone(name, told=False)
-    ended.gone("seen", told=True)
+    ended.gone("seen", told=True, ending=killed)
     ended.gone("killed", told=False)
     ended.gone("unknown", told=False)
     assert [(c.id, c.summary.text) for c in ended.untold] == [
-        ("killed", "Stopped."),
+        ("killed", "Ended unexpectedly: its head process is gone."),
         ("failed", "box is gone."),
+        ("gone", "Ended."),  # nobody says that it was stopped
     ]
+    assert ended.summaries["seen"].values["by"] == "killed", "pages that are open tell it"
 
 
 def test_few_are_kept_and_none_that_was_started_again() -> None:
@@ -103,22 +108,24 @@ def test_the_next_server_tells_what_no_page_was_told_of() -> None:
 
 def test_of_clusters_that_ended_without_a_server_those_are_told_that_nobody_has_stopped() -> None:
     ended, disk = EndedClusters(), dict[str, Cluster]()
-    for name in ("killed", "idle", "stopped", "runs"):
+    for name in ("unseen", "killed", "idle", "stopped", "runs"):
         ended.seen(named(name))
     after = restarted(ended, disk)
-    after.gone_before("killed", None)
+    after.gone_before("unseen", None)
+    after.gone_before("killed", Ending("killed", at=9.0, log="/logs/killed"))
     after.gone_before("idle", Ending("idle", None, 5.0, 60.0))
     after.gone_before("stopped", Ending("kernel", "a.ipynb", 5.0))
     assert [(c.id, c.summary.values) for c in after.untold] == [
-        ("killed", {"by": ""}),  # nobody knows when
+        ("unseen", {"by": "away"}),  # nobody knows when
+        ("killed", {"by": "killed", "log": "/logs/killed"}),
         ("idle", {"by": "idle", "at": 5.0, "idle_s": 60.0}),
     ]
     after.seen(replace(named("idle"), id="again"))
     keep(after, disk)
-    assert set(disk) == {"killed", "runs", "again"}
+    assert set(disk) == {"unseen", "killed", "runs", "again"}
     after.gone("runs", told=True)
     keep(after, disk)
-    assert set(disk) == {"killed", "again"}
+    assert set(disk) == {"unseen", "killed", "again"}
 
 
 def test_clusters_that_stop_with_their_server_are_not_told() -> None:

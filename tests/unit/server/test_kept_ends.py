@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -13,12 +15,16 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.server.ended_clusters import EndedClusters
 from dtrain_lab.server.kept_ends import KeptEnds
 from dtrain_lab.server.live import Hub
-from dtrain_lab.services import paths
+from dtrain_lab.services import endings, paths
 from dtrain_lab.services.connection import head_records
-from dtrain_lab.services.worlds import endings, last_states
+from dtrain_lab.services.worlds import last_states
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.summary import Summary
 from tests.fakes.clusters import cluster
+
+NOW = time.time()
+"""Of ends that are kept: those of more than a week ago are forgotten."""
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +136,28 @@ async def test_a_page_is_told_once_it_has_a_frame_if_its_user_may_act(
     assert hub._ended.unsaved() == {"a": None, "c": None}
     await hub.remove(reader)
     await supervision.here().close()
+
+
+def test_a_server_tells_of_a_head_that_was_killed_in_the_frame_without_its_cluster() -> None:
+    nothing: Any = None
+    hub = Hub(nothing, nothing, 1.0, None, "/")
+    for name in ("killed", "said"):
+        hub.changed(named(name))
+        endings.note(name, Ending("killed", None, NOW, name=name, log="/logs/1"))
+    stopping = Summary("stopping", {"by": "terminal", "at": 8.0}, "")
+    hub.changed(replace(named("said"), state="stopping", summary=stopping))
+    hub._forget("killed")
+    hub._forget("said")
+    frame = msgspec.json.decode(hub.frame(1, acts=True, columns=False))
+    assert {i: s["values"] for i, s in frame["ended"].items()} == {
+        "killed": {"by": "killed", "at": NOW, "log": "/logs/1"},
+        "said": {"by": "terminal", "at": 8.0},
+    }
+
+
+async def test_a_server_knows_ends_that_were_noted_before_it_began() -> None:
+    endings.note("a", Ending("terminal", at=NOW))
+    endings.note("b", Ending("idle", at=NOW - 1, idle_s=60.0))
+    server = Server()
+    await server.round()
+    assert list(server.ended.summaries) == ["b", "a"]

@@ -13,9 +13,10 @@ import pytest
 from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import atomic_files, supervision
+from dtrain_lab.services import endings
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, Connection, head_records
 from dtrain_lab.services.connection.presence import Presence
-from dtrain_lab.services.worlds import endings, heads
+from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, SubmittedWorld
