@@ -11,7 +11,8 @@ import {
   sweepGlyph,
   sweepHint,
   sweepSentence,
-  sweepState
+  sweepState,
+  useSeen
 } from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
 import { Fact, FactLine } from '../ui/lists/factList';
@@ -45,6 +46,9 @@ export function SweepBody(props: ISweepProps): JSX.Element {
   const [error, setError] = useState('');
   const [brushes, setBrushes] = useViewState<Brushes>('brushes', {});
   const [marked, setMarked] = useState<number | null>(null);
+  useSeen(sweeps, seen =>
+    setSweep(before => seen.find(s => s.id === id) ?? before)
+  );
   const calm = sweep !== null && sweepEnded(sweep);
   usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {
     try {

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISweeps, Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../metrics/format';
+import { formatCount, formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
@@ -18,7 +18,7 @@ import {
   sweepState,
   useSweeps
 } from './sweeps';
-import { countActive } from '../model/activeJobs';
+import { activeCounts, withState } from '../model/activeJobs';
 import { rowLine } from '../model/jobLines';
 import { hasEnded, jobGlyph, jobState } from '../model/states';
 import { moment, ranFor } from '../model/texts';
@@ -139,10 +139,15 @@ function timeOf(job: Job, now: number, trans: TranslationBundle): string {
 }
 
 /** Number of active jobs, for the section's heading. */
-export function jobNote(model: ILiveState, trans: TranslationBundle): string {
-  const active = countActive(model.jobs);
+export function jobNote(
+  model: ILiveState,
+  trans: TranslationBundle,
+  stopping: readonly Sweep[] = []
+): string {
+  const counts = activeCounts(model.jobs, stopping);
+  const active = counts.jobs + counts.sweeps;
   if (active) {
-    return trans.__('%1 active', active);
+    return withState(formatCount(active), counts, stopping, trans);
   }
   return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }
