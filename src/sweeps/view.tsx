@@ -24,7 +24,7 @@ import { Importance } from './charts/importance';
 import { Brushes } from './charts/brush';
 import { Parallel } from './charts/parallel';
 import { Trials } from './table';
-import { parametersLine } from './model/texts';
+import { parametersLine, uncountedText } from './model/texts';
 
 /** Polling interval for a running sweep, ms. */
 const LOOK_MS = 1000;
@@ -114,6 +114,7 @@ function Head(props: IHeadProps): JSX.Element {
   const { sweep, trans } = props;
   const { best } = sweep;
   const hint = sweepHint(sweep, trans);
+  const uncounted = uncountedText(sweep, trans);
   return (
     <>
       <div className="jp-DtrainSweep-head">
@@ -139,6 +140,7 @@ function Head(props: IHeadProps): JSX.Element {
                   )
               : notebookFile(sweep)}
           </p>
+          {uncounted && <p className="jp-DtrainUi-under">{uncounted}</p>}
           {hint && <p>{hint}</p>}
           {props.error && <p>{props.error}</p>}
         </div>
