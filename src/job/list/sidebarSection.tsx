@@ -119,20 +119,20 @@ function Item(props: {
   );
 }
 
-/** For how long its trials have run, its end, or its state before the first one starts. */
+/** For how long its trials have run, or its state before the first one starts; once it has ended, its submission. */
 function timeOfSweep(sweep: Sweep, trans: TranslationBundle): string {
   if (sweep.ended_at !== null) {
-    return moment(sweep.ended_at);
+    return moment(sweep.created_at);
   }
   return sweep.ran_s === null
     ? sweepState(sweep, trans)
     : formatSpan(sweep.ran_s);
 }
 
-/** Its duration, its end, or that it has not started. */
+/** Its duration, or that it has not started; once it has ended, its submission, by which rows are sorted. */
 function timeOf(job: Job, now: number, trans: TranslationBundle): string {
-  if (hasEnded(job) && job.ended_at !== null) {
-    return moment(job.ended_at);
+  if (hasEnded(job) && job.created_at) {
+    return moment(job.created_at);
   }
   const ran = ranFor(job, now);
   return ran === null ? jobState(job, trans) : formatSpan(ran);
