@@ -17,6 +17,7 @@ import {
   openedNotebook,
   openingWith
 } from '../job/form/notebook';
+import { withNames } from '../job/model/refusal';
 import { onceAtATime } from '../request/once';
 import {
   IJobs,
@@ -60,7 +61,7 @@ const SWEEP_ARGS = {
 
 /** Commands to start, show, stop, resume and delete a sweep. */
 export function addSweepCommands(dependencies: ISweepDependencies): void {
-  const { app, sweeps, views, trans } = dependencies;
+  const { app, jobs, sweeps, views, trans } = dependencies;
   const { commands, shell } = app;
   const openNotebook = openingWith(commands, dependencies.records, trans);
 
@@ -154,7 +155,9 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
         trans
       );
       if (sure) {
-        await sweeps.remove(id);
+        await sweeps.remove(id).catch(async error => {
+          throw withNames(error, null, await jobs.all(), trans);
+        });
         views.find(view => view.args.id === id)?.close();
       }
       return undefined;
