@@ -9,7 +9,6 @@ import { CommandIDs } from '../../commands';
 import { request } from '../../request/rest';
 import { confirmLoss, showFailure } from '../dialogs/dialogs';
 import { Profile, ProfileCheck } from '../../tokens';
-import { request } from '../../request/rest';
 import { ServerSite } from '../model/site';
 import { addProfileCommands, errorText } from './commands';
 
@@ -148,7 +147,9 @@ it('deletes a profile once that is confirmed, but not a built-in one, and says w
   expect(commands.isEnabled(command)).toBe(true);
   expect(commands.isEnabled(command, { name: 'local' })).toBe(false);
   expect(caption('local')).toBe("local is built in: it can't be deleted.");
-  vi.mocked(request).mockReset().mockResolvedValue([local]);
+  vi.mocked(request)
+    .mockReset()
+    .mockResolvedValue([local] as never);
   vi.mocked(confirmLoss).mockResolvedValueOnce(false);
   await commands.execute(command, { name: 'mine' });
   expect(request).not.toHaveBeenCalled();
