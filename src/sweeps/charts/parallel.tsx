@@ -103,7 +103,9 @@ export function Parallel(props: {
       <p className="jp-DtrainSweep-legend" aria-hidden="true">
         <span data-dot="line">
           {uncountedText(sweep, trans)
-            ? trans.__('stronger lines are better trials, done or not')
+            ? trans.__(
+                'thick: the best that is done; stronger: better, done or not'
+              )
             : trans.__('stronger lines are better trials')}
         </span>
         <span>
