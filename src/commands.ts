@@ -18,6 +18,7 @@ export namespace CommandIDs {
   export const showLastOutput = 'dtrain-lab:show-last-output';
   export const exportHistory = 'dtrain-lab:export-history';
   export const editProfile = 'dtrain-lab:edit-profile';
+  export const deleteProfile = 'dtrain-lab:delete-profile';
   export const checkProfile = 'dtrain-lab:check-profile';
   export const openQuickstart = 'dtrain-lab:open-quickstart';
   export const showCell = 'dtrain-lab:show-cell';

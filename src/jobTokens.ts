@@ -81,6 +81,10 @@ export interface ISweeps {
   resume(id: string): Promise<Sweep>;
   /** Remove it, and the jobs of its trials with their folders and checkpoints. */
   remove(id: string): Promise<Sweep>;
+  /** Sweeps as the server has just described them, whoever asked: all views show the same state. */
+  readonly seen: ISignal<ISweeps, readonly Sweep[]>;
+  /** Those that were stopped here, and have not ended yet; `seen` tells of their end. */
+  readonly stopping: readonly Sweep[];
   /** A sweep was removed. */
   readonly removed: ISignal<ISweeps, string>;
 }

@@ -67,6 +67,7 @@ OPERATIONS = (
     Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
     Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
     Operation("put", "/profiles/{identity}", "Write a profile's file.", list[Listed], body=ProfileText),
+    Operation("delete", "/profiles/{identity}", "Delete a profile's file.", list[Listed]),
     Operation(
         "post",
         "/profiles/{identity}/check",

@@ -46,7 +46,7 @@ export class Conditions {
     private _cells: () => readonly string[] = () => []
   ) {
     _debug.eventMessage.connect(this._heard, this);
-    requests.around((send, command, args) =>
+    requests.around('conditions', (send, command, args) =>
       send(command, command === 'setBreakpoints' ? this._extend(args) : args)
     );
     // only called when the user sets or removes breakpoints

@@ -42,7 +42,9 @@ import { whyNoneContinues, whyNoRanks } from './model/whyNoRanks';
 import { CellNames } from './model/cellNames';
 import { NotebookBreakpoints } from './notebookBreakpoints';
 import { addSections } from './sidebar/sections';
+import { sayRefusedPauses } from '../jupyterlab/refusedPause';
 import { SessionQueue } from './sessionQueue';
+import { tellBriefly } from '../ui/text/toast';
 
 /** What is given back to JupyterLab when the plugin is deactivated: its methods, and its sidebar's sections. */
 let added: DisposableSet | null = null;
@@ -96,6 +98,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const report = reporter(trans);
     const service = new DebuggerService(debug, report);
     const requests = new DebuggerSession(debug, report);
+    sayRefusedPauses(requests, why => void tellBriefly(why, 'info'));
     const queries = queriesOf(handler, report);
     const presses = new BugPresses(report);
     const conditions = new Conditions(debug, service, requests, () =>

@@ -5,6 +5,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs, isId } from '../commands';
+import { withNames } from './model/refusal';
 import { executedPath } from './executedDrive';
 import { IJobs, IKernelRecords, Job } from '../tokens';
 import { onceAtATime } from '../request/once';
@@ -141,7 +142,9 @@ export function addJobCommands(
         trans
       );
       if (sure) {
-        await jobs.remove(id);
+        await jobs.remove(id).catch(async error => {
+          throw withNames(error, id, await jobs.all(), trans);
+        });
         deleted(id);
       }
     }

@@ -5,14 +5,13 @@ import React from 'react';
 
 import { ILiveState } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
-import { formatClock } from '../metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
 import { ITyped } from './form/drafts';
 import { IFormProps, SubmitForm } from './form/form';
 import { INotebookToRead, ReadForm } from './form/readForm';
 import { IJobsProps, JobList } from './list/jobList';
-import { moment, notebookFile } from './model/texts';
+import { moment, notebookFile, tabOf } from './model/texts';
 import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */
@@ -82,10 +81,7 @@ export class JobView extends JobWidget {
     }
     const at = job.created_at;
     const notebook = notebookFile(job);
-    const alone = !at || !model.jobs.some(j => j.id !== id && j.name === name);
-    this.title.label = alone
-      ? trans.__('Job: %1', name)
-      : trans.__('Job: %1, %2', name, formatClock(at * 1000, true));
+    this.title.label = tabOf(job, name, model.jobs, trans);
     this.title.caption = at
       ? trans.__('Job %1 of %2, submitted %3', name, notebook, moment(at))
       : trans.__('Job %1 of %2', name, notebook);

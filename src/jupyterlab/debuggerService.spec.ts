@@ -63,7 +63,9 @@ it('follows the session, and gives the one before its method back', async () => 
   const sessionChanged = new Signal<object, unknown>(debug);
   const its = Object.assign(debug, { sessionChanged }) as unknown as IDebugger;
   const requests = new DebuggerSession(its, never);
-  requests.around((send, command, args) => send(`our ${command}`, args));
+  requests.around('conditions', (send, command, args) =>
+    send(`our ${command}`, args)
+  );
   await first.sendRequest('a');
   debug.session = second;
   sessionChanged.emit(null);

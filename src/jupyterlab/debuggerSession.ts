@@ -8,6 +8,9 @@ import { MethodSteps, Step } from './steps';
 /** A request, as JupyterLab sends it: the session's own type has one signature for each command. */
 export type Send = (command: string, args: unknown) => Promise<unknown>;
 
+/** What is done around requests, from the outermost on. */
+type Around = 'pause' | 'conditions';
+
 /** The part of JupyterLab's service that is used. */
 type Service = Pick<IDebugger, 'sessionChanged'> & {
   readonly session: Pick<IDebugger.ISession, 'sendRequest'> | null;
@@ -28,8 +31,9 @@ export class DebuggerSession implements IDisposable {
   }
 
   /** Do something around each request. */
-  around(step: Step<Send>): void {
-    this._step = step;
+  around(name: Around, step: Step<Send>): void {
+    this._steps.set(name, step);
+    this._requests?.add(name, step);
   }
 
   dispose(): void {
@@ -45,17 +49,18 @@ export class DebuggerSession implements IDisposable {
     const { session } = this._debug;
     this._requests =
       session &&
-      new MethodSteps<Send, 'all'>(session, 'sendRequest', ['all'], () =>
-        this._report('IDebugger.ISession.sendRequest')
+      new MethodSteps<Send, Around>(
+        session,
+        'sendRequest',
+        ['pause', 'conditions'],
+        () => this._report('IDebugger.ISession.sendRequest')
       );
-    this._requests?.add('all', (next, ...args) =>
-      this._step ? this._step(next, ...args) : next(...args)
-    );
+    this._steps.forEach((step, name) => this._requests?.add(name, step));
   }
 
   private _isDisposed = false;
-  private _requests: MethodSteps<Send, 'all'> | null = null;
-  private _step: Step<Send> | null = null;
+  private _requests: MethodSteps<Send, Around> | null = null;
+  private _steps = new Map<Around, Step<Send>>();
 }
 
 /** Send a request that JupyterLab's type does not list, such as one of our own. */

@@ -24,7 +24,9 @@ export const NAMES = {
       'After a reload of the page, the menu "Pause on exceptions" is empty.'
     ),
   'IDebugger.ISession.sendRequest': (trans: TranslationBundle): string =>
-    trans.__('After a restart of the kernel, breakpoints have no conditions.'),
+    trans.__(
+      'After a restart of the kernel, breakpoints have no conditions, and a pause while no cell runs does nothing without a word.'
+    ),
   'IDebugger.ISources.find': (trans: TranslationBundle): string =>
     trans.__(
       'A stop in a Python file that is open is shown in a second tab, as a read-only copy.'

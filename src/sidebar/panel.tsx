@@ -60,6 +60,7 @@ function Body(props: IPanelProps): JSX.Element {
   const body = useRef<HTMLDivElement>(null);
   useViewScroll('body', () => body.current);
   useChanges(model, site, selection, props.adviceState);
+  useChanges(...(props.sweeps ? [{ changed: props.sweeps.seen }] : []));
   const section = (name: string, usually: boolean) => {
     const open = folds[name] ?? usually;
     return { open, onToggle: () => setFolds({ ...folds, [name]: !open }) };
@@ -106,7 +107,7 @@ function Body(props: IPanelProps): JSX.Element {
           note={
             lost && model.jobs.length
               ? asOf(model, trans)
-              : jobNote(model, trans)
+              : jobNote(model, trans, props.sweeps?.stopping)
           }
           {...section('jobs', model.jobs.length > 0 || !selected)}
         >

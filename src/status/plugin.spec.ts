@@ -34,6 +34,7 @@ function activate(): {
     new KernelRecords(),
     bar,
     null,
+    null,
     null
   );
   return { model, selection, item: registerStatusItem.mock.calls[0][1] };

@@ -15,7 +15,13 @@ import { ISignal, Signal } from '@lumino/signaling';
 import React from 'react';
 
 import { CommandIDs, showPanel } from '../commands';
-import { IKernelRecords, ILiveState, ISelection } from '../tokens';
+import {
+  IKernelRecords,
+  ILiveState,
+  ISelection,
+  ISweeps,
+  Sweep
+} from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../verdicts/sentence';
 import { markTab } from './tabDot';
@@ -27,7 +33,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   description: 'How the cluster stands, in the status bar.',
   autoStart: true,
   requires: [ILiveState, ISelection, IKernelRecords],
-  optional: [IStatusBar, INotebookTracker, ITranslator],
+  optional: [IStatusBar, INotebookTracker, ITranslator, ISweeps],
   activate: (
     app: JupyterFrontEnd,
     model: ILiveState,
@@ -35,7 +41,8 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     records: IKernelRecords,
     bar: IStatusBar | null,
     tracker: INotebookTracker | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    sweeps: ISweeps | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const subject = (): ISubject => {
@@ -45,12 +52,20 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       return subjectOf(model.clusters, path, selection.cluster, last);
     };
     markTab(app.shell, model, trans);
-    const item = new StatusItem(model, app.commands, trans, subject, [
-      model.changed,
-      selection.changed,
-      records.changed,
-      ...(tracker ? [tracker.currentChanged] : [])
-    ]);
+    const item = new StatusItem(
+      model,
+      app.commands,
+      trans,
+      subject,
+      [
+        model.changed,
+        selection.changed,
+        records.changed,
+        ...(tracker ? [tracker.currentChanged] : []),
+        ...(sweeps ? [sweeps.seen] : [])
+      ],
+      () => sweeps?.stopping ?? []
+    );
     // before the server has answered it is unknown whether there is a cluster
     let isKnown = model.isKnown;
     const becameKnown = new Signal<StatusItem, void>(item);
@@ -80,7 +95,9 @@ class StatusItem extends ReactWidget {
     private _commands: CommandRegistry,
     private _trans: TranslationBundle,
     private _subject: () => ISubject,
-    private _signals: readonly ISignal<unknown, unknown>[]
+    private _signals: readonly ISignal<unknown, unknown>[],
+    /** Sweeps that are being stopped. */
+    private _stopping: () => readonly Sweep[]
   ) {
     super();
     this.id = 'dtrain-lab-status';
@@ -121,7 +138,7 @@ class StatusItem extends ReactWidget {
     const jobs =
       this._model.link !== 'lost' &&
       this._commands.hasCommand(CommandIDs.showJobs) &&
-      jobsText(this._model.jobs, trans);
+      jobsText(this._model.jobs, trans, this._stopping());
     return (
       <>
         <button

@@ -4,7 +4,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { jobNote } from '../job/list/sidebarSection';
-import { Cluster, ILiveState, Job } from '../tokens';
+import { Cluster, ILiveState, Job, Sweep } from '../tokens';
 import { jobsText, statusOf, statusText, subjectOf } from './texts';
 
 const trans = nullTranslator.load('');
@@ -177,6 +177,14 @@ it('counts jobs as the panel does: those that have not ended, and a sweep as one
     '1 active'
   );
   expect(jobsText([...jobs, ...trials], trans)).toBe('1 job, 1 sweep active');
+  // its trials have ended, and it ends in a moment
+  const stopping = [{ id: 's' } as Sweep];
+  for (const left of [trials, []]) {
+    expect(jobsText(left, trans, stopping)).toBe('1 sweep stopping');
+    const model = { jobs: left } as unknown as ILiveState;
+    expect(jobNote(model, trans, stopping)).toBe('1 stopping');
+  }
+  expect(jobsText(jobs, trans, stopping)).toBe('1 job, 1 sweep active');
 });
 
 it('says that training waits for data, in the place of its communication', () => {

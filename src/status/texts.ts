@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ENDED } from '../api/states';
 import { usedBy } from '../cluster/model/notebookCluster';
-import { activeCounts, activeText, countActive } from '../job/model/activeJobs';
-import { Cluster, Job, Link } from '../tokens';
+import { activeCounts, activeText, withState } from '../job/model/activeJobs';
+import { Cluster, Job, Link, Sweep } from '../tokens';
 import {
   formatCount,
   formatRate,
@@ -177,13 +177,15 @@ export function statusOf(
   };
 }
 
-/** "2 jobs active", "1 job, 1 sweep active", counted as in the panel; null if none is. */
+/** "2 jobs active", "1 job, 1 sweep active", "1 sweep stopping", as in the panel; null if none is. */
 export function jobsText(
   jobs: readonly Job[],
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  stopping: readonly Sweep[] = []
 ): string | null {
-  return countActive(jobs)
-    ? trans.__('%1 active', activeText(activeCounts(jobs), trans))
+  const counts = activeCounts(jobs, stopping);
+  return counts.jobs + counts.sweeps
+    ? withState(activeText(counts, trans), counts, stopping, trans)
     : null;
 }
 

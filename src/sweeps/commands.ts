@@ -15,6 +15,7 @@ import {
   openedNotebook,
   openingWith
 } from '../job/form/notebook';
+import { withNames } from '../job/model/refusal';
 import {
   IJobs,
   IKernelRecords,
@@ -57,7 +58,7 @@ const SWEEP_ARGS = {
 
 /** Commands to start, show, stop, resume and delete a sweep. */
 export function addSweepCommands(dependencies: ISweepDependencies): void {
-  const { app, sweeps, views, trans } = dependencies;
+  const { app, jobs, sweeps, views, trans } = dependencies;
   const { commands, shell } = app;
   const openNotebook = openingWith(commands, dependencies.records, trans);
 
@@ -151,7 +152,9 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
         trans
       );
       if (sure) {
-        await sweeps.remove(id);
+        await sweeps.remove(id).catch(async error => {
+          throw withNames(error, null, await jobs.all(), trans);
+        });
         views.find(view => view.args.id === id)?.close();
       }
       return undefined;

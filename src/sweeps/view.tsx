@@ -11,7 +11,8 @@ import {
   sweepGlyph,
   sweepHint,
   sweepSentence,
-  sweepState
+  sweepState,
+  useSeen
 } from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
 import { Fact, FactLine } from '../ui/lists/factList';
@@ -23,7 +24,7 @@ import { Importance } from './charts/importance';
 import { Brushes } from './charts/brush';
 import { Parallel } from './charts/parallel';
 import { Trials } from './table';
-import { parametersLine } from './model/texts';
+import { parametersLine, uncountedText } from './model/texts';
 
 /** Polling interval for a running sweep, ms. */
 const LOOK_MS = 1000;
@@ -45,6 +46,9 @@ export function SweepBody(props: ISweepProps): JSX.Element {
   const [error, setError] = useState('');
   const [brushes, setBrushes] = useViewState<Brushes>('brushes', {});
   const [marked, setMarked] = useState<number | null>(null);
+  useSeen(sweeps, seen =>
+    setSweep(before => seen.find(s => s.id === id) ?? before)
+  );
   const calm = sweep !== null && sweepEnded(sweep);
   usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {
     try {
@@ -110,6 +114,7 @@ function Head(props: IHeadProps): JSX.Element {
   const { sweep, trans } = props;
   const { best } = sweep;
   const hint = sweepHint(sweep, trans);
+  const uncounted = uncountedText(sweep, trans);
   return (
     <>
       <div className="jp-DtrainSweep-head">
@@ -135,6 +140,7 @@ function Head(props: IHeadProps): JSX.Element {
                   )
               : notebookFile(sweep)}
           </p>
+          {uncounted && <p className="jp-DtrainUi-under">{uncounted}</p>}
           {hint && <p>{hint}</p>}
           {props.error && <p>{props.error}</p>}
         </div>

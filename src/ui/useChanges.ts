@@ -2,7 +2,7 @@ import { ISignal } from '@lumino/signaling';
 import { useEffect, useReducer, useState } from 'react';
 
 interface IChanging {
-  readonly changed: ISignal<unknown, void>;
+  readonly changed: ISignal<unknown, unknown>;
 }
 
 /** Redraw whenever one of these objects, always the same ones, has changed. */

@@ -25,6 +25,7 @@ from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel.debugger.earlier_breakpoints import EarlierBreakpoints
 from dtrain_lab.kernel.debugger.kernel_requests import OwnRequests
+from dtrain_lab.kernel.debugger.own_cells import OwnCells
 from dtrain_lab.kernel.debugger.post_mortem import PostMortem
 from dtrain_lab.kernel.debugger.sent_before import SentBefore
 from dtrain_lab.machine import supervision
@@ -55,6 +56,7 @@ class KernelDebugger:
         self._kernel = kernel
         self._own = kernel.debugger
         self._requests = OwnRequests(self._own, lambda: bool(self._cell), lambda: self._wanted)
+        self._cells = OwnCells(kernel.shell)
         self._sent = SentBefore()
         self._portal = portal
         self._debugging = DebugSession(notebook or "Another notebook", self._emit)
@@ -147,6 +149,7 @@ class KernelDebugger:
     def take_out(self) -> None:
         """Restore the kernel's own debugger."""
         self._kernel.debugger = self._own
+        self._cells.forget()
         debug.in_notebook = None
         self._portal.post(self._end())
 
@@ -272,6 +275,9 @@ class KernelDebugger:
             return await self._portal.wrap(self._look_where_it_failed(message))
         if command == "dtrain/conditions":
             return await self._portal.wrap(self._learn_conditions(message))
+        if command == "pause" and self._nothing_runs():
+            what = "rank" if self._cell else "cell"
+            return refused(message, f"No {what} is running: there is nothing to pause.")
         if not self._own.stopped_threads:
             message = to_rank(self._debugging.state, message)
         answer: Dap = await self._portal.wrap(self._debugging.request(message, own))
@@ -280,6 +286,15 @@ class KernelDebugger:
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
         return answer
+
+    def _nothing_runs(self) -> bool:
+        """Whether ranks are debugged, and neither they nor the kernel have anything to pause.
+
+        The kernel's own debugger would stop it at the next line of Python: inside IPython, in the next cell.
+        """
+        state = self._debugging.state
+        own_cell = self._cells.running and not self._cell
+        return bool(state.attached) and not (state.running or own_cell)
 
     # ---- events
 

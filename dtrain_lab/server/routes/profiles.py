@@ -51,6 +51,18 @@ class ProfileHandler(BaseHandler):
         await asyncio.to_thread(profiles.write, identity, wanted.text)
         self.answer(await asyncio.to_thread(profiles.listing))
 
+    @web.authenticated
+    @authorized
+    async def delete(self, identity: str) -> None:
+        """Delete a profile's file.
+
+        Raises:
+            BadRequest: The request has a body.
+        """
+        self.no_body()
+        await asyncio.to_thread(profiles.delete, identity)
+        self.answer(await asyncio.to_thread(profiles.listing))
+
 
 class ProfileCheckHandler(BaseHandler):
     """`profiles/{name}/check`."""

@@ -127,4 +127,5 @@ def _shared(where: str, users: Sequence[tuple[str, str]]) -> Conflict:
         f"{where} checkpoints of {names}.",
         "Delete the jobs that were resumed from it first.",
         code="checkpoints_used",
+        details={"jobs": [identity for identity, _ in users]},
     )

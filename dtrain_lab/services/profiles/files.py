@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import BadProfile, DtrainError, NotFound
+from dtrain_lab.errors import BadProfile, Conflict, DtrainError, Forbidden, NotFound
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.placement.profile import no_backend, parse
 from dtrain_lab.services import paths
@@ -90,6 +90,32 @@ def write(name: str, content: str) -> Profile:
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.swap(path, content.encode())
     return profile
+
+
+def delete(name: str) -> None:
+    """Delete a profile's file; clusters and jobs that were started with it go on.
+
+    Raises:
+        NotFound: There is no such profile.
+        Conflict: The profile is built in.
+        Forbidden: The file is an administrator's: this user may not delete it.
+    """
+    path = _path(name)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        load(name)
+        raise Conflict(
+            f"{name} is built in: it has no file that could be deleted.",
+            "A profile of that name with other settings replaces it.",
+            code="built_in_profile",
+        ) from None
+    except PermissionError as error:
+        raise Forbidden(
+            f"You may not delete {path}: {error.strerror}.",
+            "Ask whoever owns it, such as an administrator.",
+            code="profile_of_others",
+        ) from error
 
 
 def names() -> list[str]:

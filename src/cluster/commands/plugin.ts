@@ -33,6 +33,7 @@ const IN_PALETTE = [
   CommandIDs.showLastOutput,
   CommandIDs.showChange,
   CommandIDs.editProfile,
+  CommandIDs.deleteProfile,
   CommandIDs.checkProfile,
   CommandIDs.copyReport,
   CommandIDs.ignoreVerdict,

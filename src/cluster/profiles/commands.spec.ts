@@ -7,8 +7,8 @@ import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { request } from '../../request/rest';
-import { showFailure } from '../dialogs/dialogs';
-import { ProfileCheck } from '../../tokens';
+import { confirmLoss, showFailure } from '../dialogs/dialogs';
+import { Profile, ProfileCheck } from '../../tokens';
 import { ServerSite } from '../model/site';
 import { addProfileCommands, errorText } from './commands';
 
@@ -18,7 +18,8 @@ vi.mock('../../request/rest', async original => ({
 }));
 vi.mock('../dialogs/dialogs', async original => ({
   ...(await original<object>()),
-  showFailure: vi.fn()
+  showFailure: vi.fn(),
+  confirmLoss: vi.fn()
 }));
 
 it("says in a dialog why a profile can't run, whole, and leaves no notification", async () => {
@@ -123,5 +124,43 @@ it('has a new notification for the result, and all of a long one in a dialog', a
   await vi.waitFor(() =>
     expect(document.querySelector('.jp-Dialog')).toBeNull()
   );
+  Notification.dismiss();
+});
+
+it('deletes a profile once that is confirmed, but not a built-in one, and says why not', async () => {
+  const commands = new CommandRegistry();
+  const trans = nullTranslator.load('x');
+  const settings = ServerConnection.makeSettings();
+  const site = new ServerSite(settings);
+  const [local, mine] = [
+    { name: 'local', file: null },
+    { name: 'mine', file: '/p/mine.toml' }
+  ] as unknown as Profile[];
+  addProfileCommands(commands, site, settings, trans);
+  const command = CommandIDs.deleteProfile;
+  const caption = (name?: string): string =>
+    commands.caption(command, name ? { name } : {});
+  site.setProfiles([local]);
+  expect(commands.isEnabled(command)).toBe(false);
+  expect(caption()).toContain('only the built-in profile');
+  site.setProfiles([local, mine]);
+  expect(commands.isEnabled(command)).toBe(true);
+  expect(commands.isEnabled(command, { name: 'local' })).toBe(false);
+  expect(caption('local')).toBe("local is built in: it can't be deleted.");
+  vi.mocked(request)
+    .mockReset()
+    .mockResolvedValue([local] as never);
+  vi.mocked(confirmLoss).mockResolvedValueOnce(false);
+  await commands.execute(command, { name: 'mine' });
+  expect(request).not.toHaveBeenCalled();
+  vi.mocked(confirmLoss).mockResolvedValueOnce(true);
+  await commands.execute(command, { name: 'mine' });
+  expect(request).toHaveBeenCalledWith(
+    settings,
+    'DELETE',
+    '/profiles/{identity}',
+    { id: 'mine' }
+  );
+  expect(site.profiles).toEqual([local]);
   Notification.dismiss();
 });

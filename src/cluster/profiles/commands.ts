@@ -13,6 +13,7 @@ import { ApiError, CheckedProfile, ISite, ProfileCheck } from '../../tokens';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
 import { reportErrors } from '../dialogs/reportErrors';
 import { openDialog } from '../../ui/dialog';
+import { addDeleteCommand } from './deleteProfile';
 import { reportInToast, showReport } from './checkReport';
 import { tellBriefly, TOAST_MS } from '../../ui/text/toast';
 
@@ -97,7 +98,7 @@ class ChoiceBody extends FormBody<string> {
   private _names = document.createElement('select');
 }
 
-/** Edit and check profiles. */
+/** Edit, delete and check profiles. */
 export function addProfileCommands(
   commands: CommandRegistry,
   site: ISite,
@@ -107,7 +108,11 @@ export function addProfileCommands(
   const once = onceAtATime();
   const isReadOnly = (): boolean => site.facts?.may_write === false;
   site.changed.connect(() => {
-    for (const command of [CommandIDs.editProfile, CommandIDs.checkProfile]) {
+    for (const command of [
+      CommandIDs.editProfile,
+      CommandIDs.deleteProfile,
+      CommandIDs.checkProfile
+    ]) {
       commands.notifyCommandChanged(command);
     }
   });
@@ -126,12 +131,12 @@ export function addProfileCommands(
     given: unknown,
     title: string,
     Body: typeof NameBody | typeof ChoiceBody,
-    next: string
+    next: string,
+    names: readonly string[] = site.profiles.map(p => p.name)
   ): Promise<string | null> => {
     if (typeof given === 'string') {
       return given;
     }
-    const names = site.profiles.map(p => p.name);
     const body: FormBody<string> = new Body(names, trans);
     const attempt = async (): Promise<null> => null;
     const dialog = new FormDialog(title, body, next, attempt, trans);
@@ -157,6 +162,10 @@ export function addProfileCommands(
         }
       }),
     describedBy
+  });
+  addDeleteCommand(commands, site, settings, trans, names => {
+    const title = trans.__('Delete a profile');
+    return nameOf(null, title, ChoiceBody, trans.__('Continue'), names);
   });
   commands.addCommand(CommandIDs.checkProfile, {
     label: args =>

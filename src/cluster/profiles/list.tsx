@@ -41,7 +41,8 @@ export function ProfileList(props: {
                       }
                     ]),
                 { command: CommandIDs.editProfile, args: { name } },
-                { command: CommandIDs.checkProfile, args: { name } }
+                { command: CommandIDs.checkProfile, args: { name } },
+                { command: CommandIDs.deleteProfile, args: { name } }
               ])
             }
           >

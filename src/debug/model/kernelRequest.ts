@@ -19,14 +19,17 @@ export class Refused extends Error {
   }
 }
 
-/** Send one of our own requests, which JupyterLab's type does not list; a refusal becomes an error. */
+/**
+ * Send one of our own requests, which JupyterLab's type does not list; a refusal becomes an error, except that of
+ * a pause, which `sayRefusedPauses` says.
+ */
 export async function ask(
   session: Pick<IDebugger.ISession, 'sendRequest'>,
   command: string,
   args: Record<string, unknown>
 ): Promise<IAnswer> {
   const answer = await sendUnlisted<IAnswer>(session, command, args);
-  if (!answer.success) {
+  if (!answer.success && command !== 'pause') {
     throw new Refused(answer.message ?? command, answer.code);
   }
   return answer;

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISweeps, Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../metrics/format';
+import { formatCount, formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
@@ -18,7 +18,7 @@ import {
   sweepState,
   useSweeps
 } from './sweeps';
-import { countActive } from '../model/activeJobs';
+import { activeCounts, withState } from '../model/activeJobs';
 import { rowLine } from '../model/jobLines';
 import { hasEnded, jobGlyph, jobState } from '../model/states';
 import { moment, ranFor } from '../model/texts';
@@ -119,30 +119,35 @@ function Item(props: {
   );
 }
 
-/** For how long its trials have run, its end, or its state before the first one starts. */
+/** For how long its trials have run, or its state before the first one starts; once it has ended, its submission. */
 function timeOfSweep(sweep: Sweep, trans: TranslationBundle): string {
   if (sweep.ended_at !== null) {
-    return moment(sweep.ended_at);
+    return moment(sweep.created_at);
   }
   return sweep.ran_s === null
     ? sweepState(sweep, trans)
     : formatSpan(sweep.ran_s);
 }
 
-/** Its duration, its end, or that it has not started. */
+/** Its duration, or that it has not started; once it has ended, its submission, by which rows are sorted. */
 function timeOf(job: Job, now: number, trans: TranslationBundle): string {
-  if (hasEnded(job) && job.ended_at !== null) {
-    return moment(job.ended_at);
+  if (hasEnded(job) && job.created_at) {
+    return moment(job.created_at);
   }
   const ran = ranFor(job, now);
   return ran === null ? jobState(job, trans) : formatSpan(ran);
 }
 
 /** Number of active jobs, for the section's heading. */
-export function jobNote(model: ILiveState, trans: TranslationBundle): string {
-  const active = countActive(model.jobs);
+export function jobNote(
+  model: ILiveState,
+  trans: TranslationBundle,
+  stopping: readonly Sweep[] = []
+): string {
+  const counts = activeCounts(model.jobs, stopping);
+  const active = counts.jobs + counts.sweeps;
   if (active) {
-    return trans.__('%1 active', active);
+    return withState(formatCount(active), counts, stopping, trans);
   }
   return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }

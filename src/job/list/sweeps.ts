@@ -8,6 +8,7 @@ import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem } from '../../ui/menu';
 import { useViewState } from '../../ui/viewState';
 import { usePoll } from '../../ui/hooks/poll';
+import { useLatest } from '../../ui/hooks/useLatest';
 
 /** Polling interval while a sweep runs, ms. */
 const LOOK_MS = 2000;
@@ -30,6 +31,12 @@ export function useSweeps(
     'sweeps',
     sweeps ? null : []
   );
+  useSeen(sweeps, seen =>
+    setFound(
+      before =>
+        before?.map(sweep => seen.find(s => s.id === sweep.id) ?? sweep) ?? null
+    )
+  );
   const trials = jobs.filter(j => j.sweep).map(j => `${j.id} ${j.state}`);
   const removals = useRemovals(sweeps);
   usePoll(`sweeps ${removals} ${trials.join()}`, LOOK_MS, async () => {
@@ -41,6 +48,22 @@ export function useSweeps(
     return all.some(sweep => !sweepEnded(sweep));
   });
   return found;
+}
+
+/** Take what the server has told any view of sweeps. */
+export function useSeen(
+  sweeps: ISweeps | null,
+  take: (seen: readonly Sweep[]) => void
+): void {
+  const latest = useLatest(take);
+  useEffect(() => {
+    const heard = (_: ISweeps, seen: readonly Sweep[]): void =>
+      latest.current(seen);
+    sweeps?.seen.connect(heard);
+    return () => {
+      sweeps?.seen.disconnect(heard);
+    };
+  }, [sweeps, latest]);
 }
 
 /** The number of sweeps that were removed here: with each, what is listed is asked for again. */

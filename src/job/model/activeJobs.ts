@@ -1,25 +1,38 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Job } from '../../tokens';
+import { Job, Sweep } from '../../tokens';
 import { formatCount } from '../../metrics/format';
 import { hasEnded } from './states';
 
 /**
- * Number of jobs that are queued or running; the trials of a sweep count as one, like its row in the list.
+ * Numbers of jobs and of sweeps that are queued or running; the trials of a sweep count as one, like its row in the
+ * list.
+ *
+ * @param stopping - sweeps that are being stopped: their trials may have ended before them
  */
-export function countActive(jobs: readonly Job[]): number {
-  return new Set(jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)).size;
-}
-
-/** Numbers of jobs and of sweeps that are queued or running. */
-export function activeCounts(jobs: readonly Job[]): {
-  jobs: number;
-  sweeps: number;
-} {
+export function activeCounts(
+  jobs: readonly Job[],
+  stopping: readonly Sweep[] = []
+): { jobs: number; sweeps: number } {
   const active = jobs.filter(j => !hasEnded(j));
   const own = active.filter(j => j.sweep === null);
-  const sweeps = new Set(active.map(j => j.sweep).filter(s => s !== null));
+  const sweeps = new Set([
+    ...active.map(j => j.sweep).filter(s => s !== null),
+    ...stopping.map(s => s.id)
+  ]);
   return { jobs: own.length, sweeps: sweeps.size };
+}
+
+/** "2 active"; "1 stopping" where nothing else is. */
+export function withState(
+  what: string,
+  counts: { jobs: number; sweeps: number },
+  stopping: readonly Sweep[],
+  trans: TranslationBundle
+): string {
+  return counts.jobs === 0 && counts.sweeps === stopping.length
+    ? trans.__('%1 stopping', what)
+    : trans.__('%1 active', what);
 }
 
 /** "2 jobs", "1 sweep", "1 job, 1 sweep": active ones, each sweep with its trials as one. */

@@ -2,7 +2,15 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { Job } from '../../tokens';
-import { moment, notebookFile, resumeWords, whyNoError } from './texts';
+import { formatClock } from '../../metrics/format';
+import {
+  moment,
+  notebookFile,
+  resumeWords,
+  submittedJob,
+  tabOf,
+  whyNoError
+} from './texts';
 
 const trans = nullTranslator.load('');
 
@@ -12,6 +20,19 @@ it('says the day where it is not today', () => {
   expect(moment(at, now)).not.toContain('2026');
   expect(moment(at, now)).toMatch(/8:45/);
   expect(moment(at - 86400, now)).toContain('2026');
+});
+
+it('names a tab by the time where other jobs have its name, by the second in the same minute', () => {
+  const at = (time: number, name = 'reg'): Job =>
+    ({ id: `${name}${time}`, name, created_at: time }) as Job;
+  const [first, second, near] = [at(60), at(600), at(610)];
+  const tab = (job: Job, ...others: Job[]): string =>
+    tabOf(job, job.name, [job, ...others], trans);
+  expect(tab(first, at(600, 'other'))).toBe('Job: reg');
+  expect(tab(first, second)).toBe(`reg, ${formatClock(60_000)}`);
+  expect(tab(second, near)).toBe(`reg, ${formatClock(600_000, true)}`);
+  expect(tab(first, second, near)).toBe(`reg, ${formatClock(60_000)}`);
+  expect(submittedJob(first, trans)).toBe(`reg, submitted ${moment(60)}`);
 });
 
 it('says why there is no first error to go to, also of a job that was cancelled', () => {

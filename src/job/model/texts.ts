@@ -24,6 +24,39 @@ export function moment(at: number, now = Date.now()): string {
   return today ? formatClock(date) : otherDay.format(date);
 }
 
+/** A job among others of its name: "reg, submitted 10:46 AM". */
+export function submittedJob(
+  job: Pick<Job, 'name' | 'created_at'>,
+  trans: TranslationBundle
+): string {
+  return job.created_at
+    ? trans.__('%1, submitted %2', job.name, moment(job.created_at))
+    : job.name;
+}
+
+/**
+ * `Job: NAME`, or `NAME, 10:46 AM` where others have that name: a tab is cut after few characters. Only jobs of the same
+ * minute have the second of their submission.
+ */
+export function tabOf(
+  { id, created_at }: Job,
+  name: string,
+  jobs: readonly Job[],
+  trans: TranslationBundle
+): string {
+  const others = jobs.filter(j => j.id !== id && j.name === name);
+  if (!created_at || !others.length) {
+    return trans.__('Job: %1', name);
+  }
+  const clock = formatClock(created_at * 1000);
+  const exact = others.some(j => formatClock(j.created_at * 1000) === clock);
+  return trans.__(
+    '%1, %2',
+    name,
+    exact ? formatClock(created_at * 1000, true) : clock
+  );
+}
+
 /** Why a job's log has no first error to show; null if it has one. */
 export function whyNoError(job: Job, trans: TranslationBundle): string | null {
   if (job.state === 'cancelled') {

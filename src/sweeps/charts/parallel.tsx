@@ -5,6 +5,7 @@ import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../metrics/format';
 import { Axis } from './axis';
 import { axesOf, Brush, Brushes, IAxis, within } from './brush';
+import { uncountedText } from '../model/texts';
 import { goodness } from './scale';
 import { useWidth } from './width';
 
@@ -101,7 +102,11 @@ export function Parallel(props: {
       </div>
       <p className="jp-DtrainSweep-legend" aria-hidden="true">
         <span data-dot="line">
-          {trans.__('stronger lines are better trials')}
+          {uncountedText(sweep, trans)
+            ? trans.__(
+                'thick: the best that is done; stronger: better, done or not'
+              )
+            : trans.__('stronger lines are better trials')}
         </span>
         <span>
           {trans.__(

@@ -1,9 +1,10 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../metrics/format';
 import { bestSoFar, goodness, scaleOf, scaleOfValues } from './scale';
-import { bestFirst } from '../model/texts';
+import { bestFirst, uncountedText } from '../model/texts';
 
 const trial = (number: number, more: Partial<Trial>): Trial =>
   ({
@@ -32,6 +33,24 @@ it('has two ticks or more, which tell the scale', () => {
       expect(ticks.length).toBeLessThan(6);
     }
   }
+});
+
+it('says that trials which did not finish do not count, where they are ahead of the best', () => {
+  const trans = nullTranslator.load('');
+  const text = (best: number, direction: Sweep['direction'] = 'minimize') =>
+    uncountedText(
+      { ...sweep(direction, TRIALS), best: TRIALS[best] } as Sweep,
+      trans
+    );
+  expect(text(1)).toBe(
+    'Only trials that are done count: trial 3 was ahead when it ended.'
+  );
+  expect(text(0, 'maximize')).toBe('');
+  const stopped = trial(5, { state: 'stopped', value: 0.2 });
+  const all = [...TRIALS, trial(6, { state: 'running', value: 0.1 }), stopped];
+  const more = { ...sweep('minimize', all), best: TRIALS[1] } as Sweep;
+  expect(uncountedText(more, trans)).toContain('trials 3, 5 were ahead');
+  expect(uncountedText({ ...more, best: null }, trans)).toBe('');
 });
 
 it('lays values of ranges and lists on an axis', () => {

@@ -9,13 +9,16 @@ import {
   UnreadableSweep,
   WantedSweep
 } from '../../tokens';
+import { Stopping } from './stopping';
 
 /** Sweeps over REST. */
 export class SweepRequests implements ISweeps {
   constructor(private _settings: ServerConnection.ISettings) {}
 
-  all(): Promise<Sweep[]> {
-    return request(this._settings, 'GET', '/sweeps');
+  async all(): Promise<Sweep[]> {
+    const sweeps = await request(this._settings, 'GET', '/sweeps');
+    this._tell(sweeps);
+    return sweeps;
   }
 
   unreadable(): Promise<UnreadableSweep[]> {
@@ -23,7 +26,9 @@ export class SweepRequests implements ISweeps {
   }
 
   get(id: string): Promise<Sweep> {
-    return request(this._settings, 'GET', '/sweeps/{identity}', { id });
+    return this._told(
+      request(this._settings, 'GET', '/sweeps/{identity}', { id })
+    );
   }
 
   plan(body: WantedSweep, ask: boolean): Promise<SweepPlan> {
@@ -36,17 +41,19 @@ export class SweepRequests implements ISweeps {
   }
 
   stop(id: string): Promise<Sweep> {
-    return request(this._settings, 'POST', '/sweeps/{identity}/stop', { id });
+    const path = '/sweeps/{identity}/stop';
+    return this._told(request(this._settings, 'POST', path, { id }), true);
   }
 
   resume(id: string): Promise<Sweep> {
     const path = '/sweeps/{identity}/resume';
-    return request(this._settings, 'POST', path, { id });
+    return this._told(request(this._settings, 'POST', path, { id }));
   }
 
   async remove(id: string): Promise<Sweep> {
     const path = '/sweeps/{identity}';
     const sweep = await request(this._settings, 'DELETE', path, { id });
+    this._stopping.forget(id);
     this._removed.emit(id);
     return sweep;
   }
@@ -55,5 +62,26 @@ export class SweepRequests implements ISweeps {
     return this._removed;
   }
 
+  get seen(): ISignal<this, readonly Sweep[]> {
+    return this._seen;
+  }
+
+  get stopping(): readonly Sweep[] {
+    return this._stopping.sweeps;
+  }
+
+  private async _told(answer: Promise<Sweep>, stops = false): Promise<Sweep> {
+    const sweep = await answer;
+    this._tell([sweep], stops);
+    return sweep;
+  }
+
+  private _tell(sweeps: readonly Sweep[], stops = false): void {
+    this._stopping.take(sweeps, stops);
+    this._seen.emit(sweeps);
+  }
+
+  private _stopping = new Stopping(id => this.get(id));
+  private _seen = new Signal<this, readonly Sweep[]>(this);
   private _removed = new Signal<this, string>(this);
 }

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Sweep, Trial } from '../../tokens';
-import { formatCount, formatValue } from '../../metrics/format';
+import { formatCount, formatRanks, formatValue } from '../../metrics/format';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { ISweepFault, SweepField } from './formRequest';
 
@@ -109,6 +109,30 @@ export function bestFirst(sweep: Sweep): number[] {
         a.number - b.number
     )
     .map(trial => trial.number);
+}
+
+/**
+ * That trials which did not finish don't count, where some of them are ahead of the best; empty if none is.
+ */
+export function uncountedText(sweep: Sweep, trans: TranslationBundle): string {
+  const { best } = sweep;
+  if (best === null || best.value === null) {
+    return '';
+  }
+  const sign = sweep.direction === 'minimize' ? 1 : -1;
+  const limit = sign * best.value;
+  const ahead = sweep.trials
+    .filter(t => t.value !== null && sign * t.value < limit)
+    .filter(t => ['pruned', 'stopped', 'failed'].includes(t.state))
+    .map(t => t.number);
+  return ahead.length
+    ? trans._n(
+        'Only trials that are done count: trial %2 was ahead when it ended.',
+        'Only trials that are done count: trials %2 were ahead when they ended.',
+        ahead.length,
+        formatRanks(ahead)
+      )
+    : '';
 }
 
 /** Message of an error of a field. */

@@ -179,6 +179,25 @@ def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> No
         notebook.switch_off()
 
 
+def test_a_pause_with_nothing_running_stops_no_later_cell(notebook: Debugged) -> None:
+    notebook.switch_on()
+    wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the ranks to be attached")
+    answer = notebook.ask("pause", threadId=1)
+    assert answer["message"] == "No cell is running: there is nothing to pause."
+    assert by_rank(notebook.end(notebook.begin(CELL))) == {0: ["4.0"], 1: ["4.0"]}
+    busy = "import time\nends = False\nwhile not ends:\n    time.sleep(0.01)\nprint('over')"
+    cell = notebook.begin(busy)
+    wait_until(lambda: notebook.ask("pause", threadId=1)["success"], 20, "an ordinary cell to be paused")
+    thread = notebook.event("stopped")["threadId"]
+    frames = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
+    own = next(frame for frame in frames if frame["name"] == "<module>")
+    ends = {"expression": "globals().update(ends=True)", "frameId": own["id"], "context": "repl"}
+    assert notebook.ask("evaluate", **ends)["success"]
+    notebook.ask("continue", threadId=thread)
+    assert notebook.end(cell) == "over\n"
+    notebook.switch_off()
+
+
 def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
     notebook.switch_on()
     notebook.breakpoints(notebook.source(CELL), 5)

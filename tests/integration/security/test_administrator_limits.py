@@ -65,7 +65,7 @@ UNLIMITED = {
     *(("POST", path) for path in ("jobs/some/cancel", "sweeps/some/stop")),
     ("POST", "sweeps/some/resume"),  # its trials are submitted as jobs are, each with that check
     *(("DELETE", path) for path in ("clusters/some", "jobs/some", "sweeps/some")),
-    ("PUT", "profiles/some"),
+    *((method, "profiles/some") for method in ("PUT", "DELETE")),
     ("POST", "kernels/some"),  # a record of where a notebook is
 }
 """What changes what is there, with the size and on the hosts that it was allowed, or ends it."""

@@ -354,6 +354,38 @@ async def test_a_profile_is_written_only_if_it_can_be_used(jp_fetch: Any) -> Non
     assert (unchecked.code, json.loads(unchecked.body)["code"]) == (404, "no_check")
 
 
+async def test_a_profile_is_deleted_but_not_what_is_built_in_or_of_others(
+    jp_fetch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def delete(name: str) -> tuple[int, Any]:
+        answer = await jp_fetch("dtrain-lab", "profiles", name, method="DELETE", raise_error=False)
+        return answer.code, json.loads(answer.body)
+
+    folder = paths.profiles()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("mine", "theirs", "local"):
+        (folder / f"{name}.toml").write_text('backend = "local"\n')
+    (folder / "broken.toml").write_text("a = ")
+    assert {p["name"] for p in (await delete("broken"))[1]} == {"local", "mine", "theirs"}
+    code, listed = await delete("mine")
+    assert (code, {p["name"] for p in listed}) == (200, {"local", "theirs"})
+    assert not (folder / "mine.toml").exists()
+    code, gone = await delete("mine")
+    assert (code, gone["message"]) == (404, 'There is no profile "mine".')
+    code, listed = await delete("local")
+    assert (code, next(p["file"] for p in listed if p["name"] == "local")) == (200, None), "the built-in one"
+    code, refused = await delete("local")
+    assert (code, refused["code"]) == (409, "built_in_profile")
+
+    def denied(_: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", denied)
+    code, refused = await delete("theirs")
+    assert (code, refused["code"]) == (403, "profile_of_others")
+    assert refused["message"].endswith("theirs.toml: Permission denied.")
+
+
 async def test_a_check_that_runs_is_joined_unless_its_profile_has_changed(
     jp_fetch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -276,6 +276,7 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         with pytest.raises(Conflict, match=lie) as refused:
             await ours.delete(TAKEN.id)
         took = time.monotonic() - began
+        assert refused.value.details == {"jobs": [child.id]}, "by which the page names them"
         fault = "job: you delete a job whose checkpoints another job still uses"
         told, kept = refused.value.message.replace(child.id, "ID"), "both jobs and their checkpoints"
         note(fault, "the deletion", told, kept, "request → refused", took)

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from ipykernel.compiler import get_file_name
+from IPython.core.events import EventManager, available_events
 
 from dtrain_lab.api import debug
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 from dtrain_lab.machine import supervision
+from tests.unit.debugger.paused_ranks import attached
 
 
 class Own:
@@ -20,6 +22,7 @@ class Own:
 
     def __init__(self, *, starts: bool) -> None:
         self.is_started = False
+        self.stopped_threads: set[int] = set()
         self.starts = starts
         self.asked: list[str] = []
         self.breakpoint_list: dict[str, list[Dap]] = {}
@@ -40,7 +43,8 @@ class Own:
 def made(monkeypatch: pytest.MonkeyPatch, *, starts: bool) -> tuple[KernelDebugger, Own]:
     monkeypatch.setattr(debug, "in_notebook", None)
     own = Own(starts=starts)
-    kernel: Any = SimpleNamespace(debugger=own)
+    shell = SimpleNamespace(events=EventManager(None, available_events))
+    kernel: Any = SimpleNamespace(debugger=own, shell=shell)
     debugger = KernelDebugger(kernel, SimpleNamespace(), "a.ipynb")  # type: ignore[arg-type]
     debugger._wanted = True
     return debugger, own
@@ -146,3 +150,33 @@ async def test_where_a_cell_failed_is_not_looked_at_while_a_job_is_debugged(
     assert not answer["success"]
     assert answer["message"].startswith("The debugger is attached to train-7, and dbg ran this cell.")
     assert debugger._debugging.holds is job, "which it still debugs"
+
+
+@pytest.mark.asyncio
+async def test_a_pause_is_refused_where_ranks_are_debugged_and_nothing_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    own.is_started = True
+    portal: Any = debugger._portal
+    portal.wrap = lambda asked: asked
+    events = debugger._kernel.shell.events
+
+    async def pause() -> str:
+        answer = await debugger.process_request(ask("pause", threadId=1))
+        return answer.get("message", "") if not answer["success"] else "paused"
+
+    assert await pause() == "paused", "a plain kernel: as without us"
+    debugger._debugging.state = attached(2)
+    nothing = "No cell is running: there is nothing to pause."
+    assert await pause() == nothing
+    events.trigger("pre_execute")
+    events.trigger("pre_execute")  # a cell that runs another
+    events.trigger("post_execute")
+    assert await pause() == "paused", "an ordinary cell"
+    debugger._cell = "c"
+    assert await pause() == "No rank is running: there is nothing to pause.", "it waits for ranks"
+    debugger._cell = ""
+    events.trigger("post_execute")
+    assert await pause() == nothing
+    assert own.asked == ["pause", "pause"], "of a plain kernel, and in an ordinary cell"
