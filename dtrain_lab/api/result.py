@@ -67,7 +67,7 @@ class Result:
         for output in self._outputs:
             if output.kind in DISPLAYS:
                 content = msgspec.json.decode(output.data)
-                if "closed" not in content.get("transient", {}):  # the notice that a widget was closed
+                if not {"closed", "taken"} & content.get("transient", {}).keys():  # notices about widgets
                     bundles[output.rank].append(content.get("data", {}))
         return bundles
 

@@ -8,7 +8,7 @@ from dtrain_lab.api.advise import set_current_cluster
 from dtrain_lab.kernel import warm_head
 from dtrain_lab.kernel.completion import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
-from dtrain_lab.kernel.output.comms import Restoring
+from dtrain_lab.kernel.output.restoring import Restoring
 
 
 def load(shell: Any) -> None:

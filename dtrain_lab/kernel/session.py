@@ -33,7 +33,7 @@ from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 
 if TYPE_CHECKING:
     from dtrain_lab.kernel.debugger.debugger import KernelDebugger
-    from dtrain_lab.kernel.output.comms import Restoring
+    from dtrain_lab.kernel.output.restoring import Restoring
 
 T = TypeVar("T")
 

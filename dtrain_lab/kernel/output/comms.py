@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +15,6 @@ from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.kinds import CommKind
 from dtrain_lab.wire.links import CellOutput
-
-CONTROL = "jupyter.widget.control"
-"""Comm target through which a reloaded page requests the states of all widgets at once."""
 
 
 class RankComm:
@@ -37,6 +32,8 @@ class RankComm:
         self.rank = opened.rank
         self.pid = opened.pid
         self.target = comms.target
+        self.reached = True
+        """Whether the last message has reached the rank."""
         self._comms = comms
         self._cell = opened.cell
 
@@ -62,6 +59,7 @@ class RankComm:
 
     def _send(self, kind: CommKind, message: dict[str, Any]) -> None:
         parent = message["header"]["msg_id"]
+        self.reached = True
         order = clients.Comm(
             cell=self._cell,
             rank=self.rank,
@@ -76,6 +74,7 @@ class RankComm:
             with self._comms.answering(self.rank, message):
                 self._comms.portal.call(self.target.connection.ask(order, None))
         except DtrainError as error:
+            self.reached = False
             # the front end still shows the widget: report the error where a callback's output would appear
             print(f"{error.message} {error.hint}".strip(), file=sys.stderr, flush=True)
 
@@ -151,87 +150,3 @@ class Comms:
     def answering(self, rank: int, message: dict[str, Any]) -> _Answering:
         """Show a rank's output as the answer to a message."""
         return _Answering(self, rank, message)
-
-
-class Restoring:
-    """Answers a reloaded page's requests for the widgets and their states.
-
-    ipywidgets answers the bulk request (`CONTROL`) with the widgets of its own process only. If there are
-    widgets on ranks, that request is refused, so that the page asks each widget, as it does with older
-    kernels. Widgets of ended processes are removed; the page would wait for their states forever.
-
-    Args:
-        kernel: The notebook's kernel.
-        portal: This process's portal.
-    """
-
-    def __init__(self, kernel: Any, portal: Portal) -> None:
-        self._kernel = kernel
-        self._portal = portal
-        self._open: Callable[..., Any] = kernel.shell_handlers["comm_open"]
-        self._info: Callable[..., Any] = kernel.shell_handlers["comm_info_request"]
-        kernel.shell_handlers["comm_open"] = self.open
-        kernel.shell_handlers["comm_info_request"] = self.info
-
-    def take_out(self) -> None:
-        """Restore the kernel's own handlers."""
-        self._kernel.shell_handlers["comm_open"] = self._open
-        self._kernel.shell_handlers["comm_info_request"] = self._info
-
-    def open(self, stream: Any, ident: Any, message: dict[str, Any]) -> Any:
-        """Handle a front end's `comm_open`.
-
-        Args:
-            stream: The kernel's shell stream.
-            ident: Identities of the sender, as ipykernel passes them.
-            message: The message.
-
-        Returns:
-            What the kernel's own handler returns; None if the message was handled here.
-        """
-        content = message["content"]
-        if content.get("target_name") != CONTROL or not self._ranks():
-            return self._open(stream, ident, message)
-        kernel = self._kernel
-        kernel.session.send(
-            kernel.iopub_socket,
-            "comm_close",
-            {"comm_id": content["comm_id"], "data": {}},
-            parent=message,
-            ident=b"comm-" + content["comm_id"].encode(),
-        )
-        return None
-
-    async def info(self, stream: Any, ident: Any, message: dict[str, Any]) -> None:
-        """Handle a front end's `comm_info_request`.
-
-        Args:
-            stream: The kernel's shell stream.
-            ident: Identities of the sender, as ipykernel passes them.
-            message: The message.
-        """
-        if self._ranks():
-            await asyncio.to_thread(self._forget)
-        answer = self._info(stream, ident, message)
-        if inspect.isawaitable(answer):
-            await answer
-
-    def _ranks(self) -> list[RankComm]:
-        return [c for c in self._kernel.comm_manager.comms.values() if isinstance(c, RankComm)]
-
-    def _forget(self) -> None:
-        """Remove comms of processes that are gone."""
-        there: dict[str, dict[int, int | None]] = {}
-        for origin in self._ranks():
-            target = origin.target
-            if target.name not in there:
-                there[target.name] = self._processes(target)
-            if there[target.name].get(origin.rank) != origin.pid:
-                origin.forget()
-
-    def _processes(self, target: Cluster) -> dict[int, int | None]:
-        try:
-            ranks = target.snapshot().ranks
-        except DtrainError:  # the cluster has ended
-            return {}
-        return {rank.rank: rank.pid for rank in ranks if rank.state != "lost"}

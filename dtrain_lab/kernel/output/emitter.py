@@ -62,6 +62,8 @@ class Emitter:
 
     def put(self, output: CellOutput) -> None:
         """Show one piece of output."""
+        if widget_displays.for_journal(output):
+            return
         self._loop = self._loop or asyncio.get_running_loop()
         if self._held is not None and output.rank != min(self._ranks, default=0):
             self._held.setdefault(output.rank, []).append(output)

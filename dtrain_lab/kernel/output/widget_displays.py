@@ -6,7 +6,9 @@ import secrets
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.wire.links import WIDGET_VIEW
+import msgspec
+
+from dtrain_lab.wire.links import WIDGET_VIEW, CellOutput
 
 _known: WeakKeyDictionary[Any, WidgetDisplays] = WeakKeyDictionary()
 
@@ -54,6 +56,17 @@ class WidgetDisplays:
         for place in places:
             del self._models[place]
         return [{**content, "transient": {"display_id": place}} for place in places]
+
+
+def for_journal(output: CellOutput) -> bool:
+    """Return whether a piece of output is only for the journal: that a page has stored captured output.
+
+    Args:
+        output: The piece.
+    """
+    if output.kind != "update_display_data" or b'"taken"' not in output.data:
+        return False
+    return "taken" in msgspec.json.decode(output.data).get("transient", {})
 
 
 def of(kernel: Any) -> WidgetDisplays:

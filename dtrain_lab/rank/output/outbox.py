@@ -235,7 +235,8 @@ def _joined(messages: list[Message]) -> list[Message]:
             isinstance(message, CellOutput)
             and isinstance(before, CellOutput)
             and message.text
-            and (before.cell, before.kind, before.parent) == (message.cell, message.kind, message.parent)
+            and (before.cell, before.kind, before.parent, before.data)
+            == (message.cell, message.kind, message.parent, message.data)
         ):
             joined[-1] = msgspec.structs.replace(
                 before, text=before.text + message.text, through=message.through

@@ -63,14 +63,15 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             through = _through(kind, body, lost=not cell)
             if cell:
                 views.note(kind, body)
-                message = _output(cell, rank, kind, views.marked(kind, body), buffers, through)
+                message = _output(cell, rank, kind, views.marked(kind, body, cell), buffers, through)
+                if message is not None and kind == "stream":
+                    message = msgspec.structs.replace(message, data=views.text(cell))
                 if message is not None:
                     message = _whole(message, about, origin)
                 if message is not None:
                     outbox.output(message)
-                    closing = views.closing(kind, body, cell, rank)
-                    if closing is not None:
-                        outbox.output(closing)
+                    for notice in views.notices(kind, body, cell, rank):
+                        outbox.output(notice)
                     return None
                 if kind in UNREAD:
                     return None
@@ -79,12 +80,12 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             track=track, header=header, metadata=metadata, **more,
         )  # fmt: skip
 
-    RankStream.straight = _straight(rank, outbox)
+    RankStream.straight = _straight(rank, outbox, views)
     RankStream.write_serially = outbox.write_out
     session.send = send
 
 
-def _straight(rank: int, outbox: Outbox) -> Callable[[str, dict[str, Any], str], bool]:
+def _straight(rank: int, outbox: Outbox, views: WidgetViews) -> Callable[[str, dict[str, Any], str], bool]:
     """Return what sends printed text without a message of the kernel; it returns False outside cells."""
 
     def straight(name: str, header: dict[str, Any], text: str) -> bool:
@@ -92,8 +93,8 @@ def _straight(rank: int, outbox: Outbox) -> Callable[[str, dict[str, Any], str],
         if cell is None:
             return False
         through, parent = RankStream.made[name].sent(text), header.get("dtrain_parent", "")
-        message = CellOutput(cell=cell, rank=rank, kind=name, text=text, through=through, parent=parent)  # type: ignore[arg-type]
-        outbox.output(message)
+        kind: Any = name
+        outbox.output(CellOutput(cell, rank, kind, text, views.text(cell), through=through, parent=parent))
         return True
 
     return straight

@@ -252,9 +252,44 @@ it('keeps a table that a rank displays beside a bar of an Output widget, which i
   expect(texts(all)).toEqual(['100%', 'more', 'table', '[0] done\n']);
   all.add([...bar('again')]);
   expect(texts(all)).toEqual(['again', '', 'table', '[0] done\n']);
-  // what is never cleared is displayed as before, and text after a clear replaces all
-  const plain = journal(table, shown({ 'text/html': 'captured' }, 'out'));
-  expect(texts(plain)).toEqual(['table', 'captured']);
-  plain.add([clears('out'), entry(0, 'step 2\n')]);
-  expect(texts(plain)).toEqual(['[0] step 2']);
+});
+
+it('shows what an Output widget captures once: in the widget, if a page has stored it there', () => {
+  const out = { transient: { inside: 'out' } };
+  const told = (transient: object): Entry =>
+    entry(0, null, {
+      kind: 'update_display_data',
+      data: { data: { 'text/plain': '' }, metadata: {}, transient }
+    });
+  const shown = (data: object, transient = {}): Entry =>
+    entry(0, null, {
+      kind: 'display_data',
+      data: { data, metadata: {}, transient }
+    });
+  const prints = (text: string): Entry => entry(0, text, { data: out });
+  const clears = entry(0, null, {
+    kind: 'clear_output',
+    data: { wait: true, ...out }
+  });
+  const texts = (all: JournalOutputs): unknown[] =>
+    all.outputs(record()).map(o => Object.values(o.data ?? [o.text]).join());
+  const view = { model_id: 'out' };
+  const all = journal(
+    shown({ [WIDGET]: view }),
+    prints('clicked\n'),
+    shown({ 'text/html': 'table' }, out.transient),
+    entry(0, 'outside\n')
+  );
+  const [widget] = texts(all);
+  expect(texts(all)).toEqual([widget, '[0] outside\n[0] clicked\n', 'table']);
+  all.add([told({ taken: 'out' })]);
+  expect(texts(all)).toEqual([widget, '[0] outside\n']);
+  all.add([clears, prints('status 1\n'), clears, prints('status '), clears]);
+  all.add([prints('status '), prints('2\nof 3\n'), entry(0, 'done\n')]);
+  const lines = '[0] outside\n[0] done\n';
+  const captured = '[0] status 2\n[0] of 3\n';
+  expect(texts(all)).toEqual([widget, `${lines}${captured}`]);
+  expect(all.whole().lines.map(l => l.text)).toHaveLength(4);
+  all.add([told({ taken: 'other' }), told({ closed: 'out' })]);
+  expect(texts(all)).toEqual(['', lines]);
 });

@@ -7,10 +7,11 @@ import { rankSet } from '../../metrics/rankSets';
 import { Parts } from '../lines/parts';
 import { isBlank, kindOf, shapeOf } from './cellOutput';
 import {
+  Captured,
   capturerOf,
-  CapturedDisplays,
   clearClosed,
-  closedWidget
+  closedWidget,
+  takenBy
 } from './journaledWidgets';
 import { enameOf } from './storedRun';
 import { overwrites, Screen } from '../lines/screen';
@@ -31,17 +32,8 @@ export class JournalOutputs {
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const rank = entry.ranks[0];
-      if (closedWidget(entry.data) !== null) {
-        clearClosed(this._items.all, rank, closedWidget(entry.data));
+      if (this._ofWidget(rank, entry)) {
         continue;
-      }
-      const inside = capturerOf(entry.data);
-      if (inside !== null && entry.kind === 'clear_output') {
-        this._captured.clear(rank, inside);
-        continue;
-      }
-      if (entry.text !== null && this._captured.becomesText(rank)) {
-        this._clears.add(rank);
       }
       this._clearNow(rank);
       if (entry.kind === 'clear_output') {
@@ -61,7 +53,7 @@ export class JournalOutputs {
   outputs(record: CellRecord): IOutput[] {
     const outputs: IOutput[] = [];
     const ended = record.state === 'ended';
-    const items = [...this._items.all, ...this._last(ended)];
+    const items = this._withLast(ended);
     const { lines, before } = this._items.omitted;
     items.forEach((item, i) => {
       if (i === before && lines) {
@@ -110,7 +102,7 @@ export class JournalOutputs {
 
   /** Lines as labelled text of each stream, in order, and the part of each line and display. */
   whole(): IWhole {
-    const items = [...this._items.all, ...this._last(true)].filter(
+    const items = this._withLast(true).filter(
       ({ display }) => !display || !isBlank(display)
     );
     const displaying = items.filter(item => item.display);
@@ -132,6 +124,26 @@ export class JournalOutputs {
       }
     }
     return whole;
+  }
+
+  /** Handle an entry about a widget, or text or a removal in an Output widget; returns whether it is one. */
+  private _ofWidget(rank: number, { kind, text, data, time }: Entry): boolean {
+    const closed = closedWidget(data);
+    const over = closed ?? takenBy(data);
+    const inside = capturerOf(data);
+    if (closed !== null) {
+      clearClosed(this._items.all, rank, closed);
+    }
+    if (over !== null) {
+      this._captured.forget(rank, over);
+    } else if (inside !== null && kind === 'clear_output') {
+      this._captured.clear(rank, inside);
+    } else if (inside !== null && text !== null) {
+      this._captured.keep(inside, { ranks: [rank], time, name: kind, text });
+    } else {
+      return false;
+    }
+    return true;
   }
 
   private _text(rank: number, name: string, text: string, time: number): void {
@@ -181,20 +193,17 @@ export class JournalOutputs {
     } as IOutput;
     const { _items: items, _captured: captured } = this;
     const inside = capturerOf(entry.data);
-    const drawn =
-      inside &&
+    const id = transient?.display_id;
+    const updates = entry.kind === 'update_display_data';
+    if (updates) {
+      captured.update(rank, id, display);
+    }
+    if (inside !== null && !updates) {
       items.change(all =>
-        captured.draw(all, rank, inside, display, entry.time)
+        captured.draw(all, rank, inside, display, entry.time, id)
       );
-    if (!drawn) {
-      const updates = entry.kind === 'update_display_data';
-      items.addDisplay(
-        rank,
-        display,
-        entry.time,
-        transient?.display_id,
-        updates
-      );
+    } else {
+      items.addDisplay(rank, display, entry.time, id, updates);
     }
   }
 
@@ -204,6 +213,11 @@ export class JournalOutputs {
       this._texts.set(rank, '');
       this._items.removeDisplays(rank);
     }
+  }
+
+  /** All items, and at the end what Output widgets keep and incomplete lines. */
+  private _withLast(ended: boolean): IItem[] {
+    return [...this._items.all, ...this._captured.kept, ...this._last(ended)];
   }
 
   /**
@@ -231,7 +245,7 @@ export class JournalOutputs {
     return barsOf;
   }
 
-  private _captured = new CapturedDisplays();
+  private _captured = new Captured();
   private _clears = new Set<number>();
   private _items = new Items();
   private _omitsNothing = false;

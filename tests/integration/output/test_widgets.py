@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import ipykernel.kernelbase
 import pytest
 
 from tests.integration.kernels import WITHIN_S, Notebook
@@ -295,6 +296,35 @@ def test_a_page_that_was_reloaded_finds_the_widgets(notebook: Notebook) -> None:
     known = comms(notebook)
     assert slider not in known
     assert known, "those of rank 0 and of the kernel"
+
+
+@pytest.mark.skipif(not hasattr(ipykernel.kernelbase.Kernel, "shell_channel_thread_main"), reason="subshells")
+def test_a_page_that_is_reloaded_while_a_cell_runs_finds_a_button_that_stops_it(notebook: Notebook) -> None:
+    client = notebook.client
+    run(notebook, "import ipywidgets; here = ipywidgets.Text()")
+    setup = "import ipywidgets as w\nstop, closes, ended = w.Button(), w.Label(), []"
+    run(notebook, f"%%distributed 0\n{setup}\nstop.on_click(lambda _: ended.append(1))")
+    stop, closes = of_rank(notebook, 0, "stop"), of_rank(notebook, 0, "closes")
+    loop = "closes.close()\nprint('begins', flush=True)\nimport time\nuntil = time.time() + 30\n"
+    loop += "while not ended and time.time() < until: time.sleep(0.01)\nprint('stopped', ended)"
+    cell = client.execute(f"%%distributed 0\n{loop}")
+    wait_until(lambda: client.get_iopub_msg(timeout=WITHIN_S)["msg_type"] == "stream", WITHIN_S, "the cell")
+    asked = client.kernel_info()
+    while (reply := client.get_shell_msg(timeout=WITHIN_S))["parent_header"].get("msg_id") != asked:
+        pass
+    assert reply["msg_type"] == "kernel_info_reply"
+    known = comms(notebook)
+    assert stop in known
+    assert closes not in known
+    states = {}
+    for comm in (*known, closes):  # the page waits for each
+        told = say(notebook, comm, {"method": "request_state"})
+        (states[comm],) = [m["content"]["data"]["state"] for m in told if m["msg_type"] == "comm_msg"]
+    assert states[stop]["_model_name"] == "ButtonModel"
+    assert states[closes]["_model_name"] == "LayoutModel", "one that shows nothing"
+    assert "TextModel" in {state["_model_name"] for state in states.values()}, "the kernel's own, too"
+    say(notebook, stop, {"method": "custom", "content": {"event": "click"}})
+    assert "[0] stopped [1]" in text_of(answers(notebook, cell))
 
 
 def test_widgets_of_a_cell_that_nobody_waited_for(notebook: Notebook) -> None:

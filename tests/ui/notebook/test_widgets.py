@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -37,6 +38,26 @@ from tqdm.notebook import tqdm
 for _ in tqdm(range(8), desc=f'epoch of {rank}'):
     for _ in tqdm(range(3), leave=False):
         pass"""
+
+CAPTURES = """%%distributed 0
+import ipywidgets as w
+from IPython.display import clear_output
+shown, status, stop, stopped = w.Output(), w.Output(), w.Button(description='stop'), []
+stop.on_click(lambda _: stopped.append(1))
+display(shown, status, stop)
+with shown:
+    print('in the widget')
+    display(w.IntSlider())
+for i in range(3):
+    with status:
+        clear_output(wait=True)
+        print('status', i)
+print('outside')"""
+LOOPS = """%%distributed 0
+import time
+until = time.time() + 120
+while not stopped and time.time() < until: time.sleep(0.01)
+print('stopped', stopped)"""
 
 
 def cell(page: Any, index: int) -> Any:
@@ -122,3 +143,40 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     cell(page, 1).get_by_text("The widgets of rank 0 are disabled: this notebook's kernel was").wait_for()
     cell(page, 1).locator("[data-dtrain-rank='0'] .widget-slider[inert]").wait_for()
     lab.request("DELETE", "clusters/widgets")
+
+
+@pytest.mark.skipif(version("ipykernel").startswith("6"), reason="ipykernel 6 has no subshells")
+def test_a_page_reloaded_while_a_cell_runs_has_what_output_widgets_show_once(lab: Lab, page: Any) -> None:
+    name = "captures"
+    start = START.replace("widgets", name)
+    open_notebook(page, lab, lab.notebook("captures.ipynb", [start, CAPTURES, LOOPS]))
+    run_cell(page, 0)
+    page.get_by_text(f"{name} is ready").wait_for()
+    run_cell(page, 1)
+    texts = ("in the widget", "status 2", "outside")
+    for text in texts:
+        cell(page, 1).get_by_text(text, exact=True).wait_for()
+
+    def stored() -> bool:
+        journal = lab.request("GET", f"clusters/{name}/output?after=0&most=1000")
+        said = [e["data"]["transient"] for e in journal if e["kind"] == "update_display_data"]
+        return len({told["taken"] for told in said if "taken" in told}) == 2
+
+    wait_until(stored, 20, "both widgets to have their output")
+    run_cell(page, 2)
+    cell(page, 2).get_by_text("[*]:").wait_for()
+    # nothing was saved, and the kernel is busy
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    button = cell(page, 1).get_by_role("button", name="stop")
+    button.wait_for()
+    cell(page, 1).get_by_text("outside", exact=True).wait_for()
+    cell(page, 1).locator(".widget-slider").wait_for()
+    for text in texts:
+        shown = cell(page, 1).get_by_text(text, exact=True)
+        assert shown.locator("visible=true").count() == 1, text
+    for text in texts[:2]:
+        cell(page, 1).locator(".jupyter-widgets").get_by_text(text, exact=True).wait_for()
+    button.click()
+    cell(page, 2).get_by_text("stopped [1]", exact=True).wait_for()
+    lab.request("DELETE", f"clusters/{name}")
