@@ -118,7 +118,7 @@ class EndedClusters:
         contents = {identity: _content(last) for identity, last in wanted.items()}
         changed: dict[str, Cluster | None] = {
             identity: wanted.get(identity)
-            for identity in self._saved.keys() | wanted.keys()
+            for identity in (self._saved | wanted)
             if self._saved.get(identity) != contents.get(identity)
         }
         self._saved = contents
