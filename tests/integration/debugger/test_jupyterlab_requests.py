@@ -87,8 +87,11 @@ def test_a_cell_of_ranks_and_an_ordinary_one_under_one_debugger(notebook: Debugg
     assert notebook.ask("dtrain/focus", rank=other - 1001)["success"]
     assert notebook.event("stopped")["threadId"] == other
     both = {"rank 0 (paused)", "rank 1 (paused)"}
-    # the one that is not looked at may end its step later
-    wait_until(lambda: {t["name"] for t in notebook.ask("threads")["body"]["threads"]} >= both, 30, "both to pause")
+
+    def names() -> set[str]:
+        return {thread["name"] for thread in notebook.ask("threads")["body"]["threads"]}
+
+    wait_until(lambda: names() >= both, 30, "the rank that is not looked at to end its step, too")
     info = notebook.ask("debugInfo")["body"]
     assert info["isStarted"]
     assert {b["source"] for b in info["breakpoints"] if b["breakpoints"]} == {path, own}
