@@ -1,3 +1,4 @@
+// alone: fake timers
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { Channel, OtherWindows } from './otherWindows';

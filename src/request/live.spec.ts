@@ -1,3 +1,4 @@
+// alone: fake timers
 import { ServerConnection } from '@jupyterlab/services';
 import { afterEach, expect, it, vi } from 'vitest';
 

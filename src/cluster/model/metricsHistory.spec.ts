@@ -1,3 +1,4 @@
+// alone: fake timers
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { makeCluster, makeFrame } from '../../testing/clusters';

@@ -1,3 +1,4 @@
+// alone: fake timers
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';

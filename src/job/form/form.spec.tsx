@@ -1,3 +1,4 @@
+// alone: fake timers
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { act } from 'react';

@@ -1,3 +1,4 @@
+// alone: fake timers
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, Kernel } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
