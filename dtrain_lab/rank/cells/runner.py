@@ -20,7 +20,7 @@ from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine.signals import get_handler, set_handler
 from dtrain_lab.rank import child_processes
-from dtrain_lab.rank.cells import citations, failures, pager
+from dtrain_lab.rank.cells import citations, failures, pager, torch_modes
 from dtrain_lab.rank.cells import class_sources as cell_sources
 from dtrain_lab.rank.cells.compiled_cells import CompiledCells
 from dtrain_lab.rank.cells.interrupts import has_await, interruptible
@@ -122,7 +122,7 @@ class CellRunner:
                     stream.set_parent(self.parent)
             self.busy = True
             self.began(cell)
-            before = get_handler(signal.SIGINT)
+            before, modes = get_handler(signal.SIGINT), torch_modes.current()
             with self.quick_streams(), quiet(kernel.shell) as shown:
                 try:
                     error = await execute() or shown.inner
@@ -139,6 +139,9 @@ class CellRunner:
                             set_handler(signal.SIGINT, before)
                         except KeyboardInterrupt:
                             set_handler(signal.SIGINT, before)
+                if isinstance(error, KeyboardInterrupt):
+                    for told in torch_modes.restore(modes):
+                        Notes().say(told)
                 self.ended(error)
                 drain()
                 log.settle()  # the cell's last values go before its reply

@@ -157,6 +157,39 @@ def test_a_sharded_model_trains_on_after_five_interrupts_in_backward(pair: dt.Cl
         assert len(set(result.stdout.values())) == 1, result.stdout
 
 
+@pytest.mark.parametrize(
+    ("left", "is_as_before", "told"),
+    [
+        ("torch.set_grad_enabled(False)", "torch.is_grad_enabled()", "gradients disabled"),
+        (
+            "torch.set_autocast_enabled('cpu', True)",
+            "not torch.is_autocast_enabled('cpu')",
+            "torch.autocast enabled",
+        ),
+    ],
+)
+def test_an_interrupt_amid_the_end_of_a_torch_context_leaves_no_mode_behind(
+    pair: dt.Cluster, left: str, is_as_before: str, told: str
+) -> None:
+    """As if it had arrived in `no_grad.__exit__`, before its own code."""
+    ended = pair.run(f"import torch\n{left}\nraise KeyboardInterrupt", check=False)
+    assert "were interrupted" in (ended.sentence or "")
+    assert all(told in text for text in ended.stderr.values())
+    assert set(pair.run(f"print({is_as_before})").stdout.values()) == {"True\n"}
+    kept = pair.run("with torch.no_grad():\n    x = 1\nraise KeyboardInterrupt", check=False)
+    assert not any(kept.stderr.values()), "nothing was changed"
+
+
+def test_a_mode_that_an_earlier_cell_has_set_outlasts_an_interrupt(pair: dt.Cluster) -> None:
+    pair.run("import torch\ntorch.set_grad_enabled(False)")
+    try:
+        ended = pair.run("raise KeyboardInterrupt", check=False)
+        assert not any(ended.stderr.values())
+        assert set(pair.run("print(torch.is_grad_enabled())").stdout.values()) == {"False\n"}
+    finally:
+        pair.run("torch.set_grad_enabled(True)")
+
+
 def test_an_interrupt_in_a_collective_names_it(trained: dt.Cluster) -> None:
     code = "time.sleep(600) if rank else dist.barrier()"
     thread, results = in_background(lambda: trained.run(code, check=False))
