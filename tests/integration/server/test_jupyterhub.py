@@ -183,7 +183,7 @@ def test_a_server_that_was_culled_finds_its_cluster_and_its_jobs_again(
     kill_head(hub, lost)
     hub.start(ANN)
     frame = live(hub, ANN)
-    assert [(c["name"], c["summary"]["values"]) for c in frame["untold"]] == [("lost", {"by": ""})]
+    assert [(c["name"], c["summary"]["values"]["by"]) for c in frame["untold"]] == [("lost", "killed")]
     wait_until(lambda: not [*hub.homes.rglob(f"{lost}.ran")], 30, "the next server not to tell it again")
     wait_until(lambda: work["cluster"] in clusters(hub, ANN), 30, "the cluster to be found")
     after = clusters(hub, ANN)[work["cluster"]]

@@ -278,11 +278,12 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
 
 
 def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) -> None:
-    world.run(SETUP.format(compute=0.02, data=0.06, send=0.0))
+    world.run(SETUP.format(compute=0.02, data=0.0, send=0.0))
     with pytest.raises(NotFound, match='no advice named "nonsense"'):
         world.try_advice("nonsense")
     with pytest.raises(NotFound, match='no advice "workers" on the loop that trained last'):
         world.try_advice("workers")
+    world.run(SETUP.format(compute=0.02, data=0.06, send=0.0))
 
     async def train(then: Callable[[], Awaitable[object]]) -> None:
         running = asyncio.ensure_future(world.run_async("for _ in range(1000): train(16)", check=False))

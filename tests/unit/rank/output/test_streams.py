@@ -85,6 +85,10 @@ def iopub() -> Iterator[IOPubThread]:
     thread = IOPubThread(socket)
     thread.start()
     yield thread
+    # ipykernel closes the loop before this task has ended, and asyncio would warn in another test
+    task = thread._event_pipe_gc_task
+    thread.io_loop.add_callback(task.cancel)
+    wait_until(task.done, 30, "the task to end")
     thread.stop()
     thread.close()
     context.term()
