@@ -88,6 +88,18 @@ it('has the breakpoints of a debugger that we have turned off again once it is o
   expect(shown()).toEqual([]);
 });
 
+it('leaves newer ones alone, set after the debugger was turned on elsewhere', async () => {
+  const { debug, restore, shown, stop } = made();
+  await stop();
+  const newer = new Map([['/home/ada/data.py', [{ line: 1, verified: true }]]]);
+  debug.model.breakpoints.restoreBreakpoints(newer);
+  await restore(true);
+  expect(shown()).toEqual(['/home/ada/data.py:1']);
+  debug.model.clear();
+  await restore(true);
+  expect(shown()).toEqual([]);
+});
+
 it('has them also with another kernel, but not in another notebook', async () => {
   const { connection, debug, folder, idOf, restore, shown, stop } = made();
   const before = idOf(LOOP);

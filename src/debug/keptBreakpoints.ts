@@ -105,8 +105,9 @@ export class KeptBreakpoints {
     const path = session?.connection?.path ?? '';
     const kept = this._kept.get(path);
     this._kept.delete(path);
-    if (!kept) {
-      return [];
+    const own = [...model.breakpoints.breakpoints.values()].flat();
+    if (!kept || own.length) {
+      return []; // it was turned on elsewhere meanwhile: what the user has set since is newer
     }
     if (kept.folder) {
       // JupyterLab renames sources to the folder of a kernel that was restarted meanwhile
