@@ -550,7 +550,7 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
 def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
     """A job that is cancelled while it is debugged does not run on in the sidebar, nor beside the lines.
 
-    Also of a page that was loaded anew meanwhile. The user's breakpoints are there once the debugger is on again.
+    Also of a page that was loaded anew meanwhile. The user's breakpoints are there once it is on again.
     """
     cell = (
         "import time\nfor n in range(9000):\n    print('tick', n, flush=True)\n    time.sleep(0.2)\n"
