@@ -114,9 +114,16 @@ def _parts(metrics: Metrics) -> str:
     vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
     if vague:  # the split between these is as uncertain as communication's share
         parts = {name: parts[name] for name in ("data", "optimizer")}
-    shares = [f"{n} {s / metrics.step_s * 100:.0f} %" for n, s in parts.items() if s is not None]
+    errors = {"data": metrics.data_error}
+    shares = [_part(n, s / metrics.step_s, errors.get(n)) for n, s in parts.items() if s is not None]
     shares += ["the rest is too unsteady to split"] if vague else []
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
+
+
+def _part(name: str, share: float, error: float | None) -> str:
+    """Return a part of a step as text, with its error where it was measured by itself."""
+    text = f"{name} {share * 100:.0f} %"
+    return f"{text} ± {max(1, round(error * 100))}" if error else text
 
 
 def _last(metrics: Metrics) -> str:

@@ -18,6 +18,13 @@ import { DebugModel } from './model/model';
 
 vi.mock('../ui/dialog', () => ({ openDialog: vi.fn() }));
 
+/** Nothing is turned off with a job. */
+const NO_ENDS = {
+  ready: Promise.resolve(),
+  follow: () => undefined,
+  leave: () => false
+};
+
 it('says that breakpoints stop a job once its ranks are debugged, and not before', async () => {
   const commands = new CommandRegistry();
   commands.addCommand('docmanager:open', { execute: () => panel });
@@ -55,7 +62,8 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
       trans: nullTranslator.load('x'),
       onError: error => expect(error).toBeUndefined()
     },
-    {} as IJobs
+    {} as IJobs,
+    NO_ENDS
   );
   const command = commands.execute(CommandIDs.debugJob, { id: 'j' });
   await vi.waitFor(() => expect(opened).toHaveLength(1));
@@ -135,7 +143,8 @@ async function debugFailed(
       trans: nullTranslator.load('x'),
       onError: error => expect(error).toBeUndefined()
     },
-    jobs
+    jobs,
+    NO_ENDS
   );
   await commands.execute(CommandIDs.debugJob, { id: 'j' });
   const says = told.mock.calls.length;

@@ -22,9 +22,12 @@ import { IDebugParts } from './startDebugger';
 const TOLD_MS = 12_000;
 
 /** The command that debugs a job: a running job directly, a failed one again in a cluster. */
-export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
+export function addDebugJob(
+  parts: IDebugParts,
+  jobs: IJobs,
+  ends: Pick<EndWithJob, 'ready' | 'follow' | 'leave'>
+): void {
   const { app, clusters, records, trans, onError } = parts;
-  const ends = new EndWithJob(parts);
   app.commands.addCommand(CommandIDs.debugJob, {
     label: trans.__('Debug a Job'),
     caption: trans.__(
@@ -71,13 +74,14 @@ export function addDebugJob(parts: IDebugParts, jobs: IJobs): void {
 async function running(
   job: Job,
   panel: NotebookPanel,
-  ends: EndWithJob,
+  ends: Pick<EndWithJob, 'ready' | 'follow' | 'leave'>,
   { app, debug, model, queue, trans }: IDebugParts
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
     throw new Error(trans.__('The notebook has no kernel.'));
   }
+  await ends.ready;
   // of another job, which this one replaces
   let turnedOn = ends.leave(kernel.id);
   const error = await runQuietly(kernel, debugCode(job.id));
@@ -97,7 +101,7 @@ async function running(
     await Promise.all([untilOn(model, trans), pressed]);
   }
   if (turnedOn) {
-    ends.follow(panel, job.id);
+    ends.follow(kernel.id, job.id);
   }
   const stuck = alarmOf(job.metrics)?.ranks ?? [];
   if (stuck.length && !stuck.includes(model.view?.focus ?? -1)) {

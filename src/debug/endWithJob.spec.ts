@@ -1,4 +1,4 @@
-import { NotebookPanel } from '@jupyterlab/notebook';
+import { StateDB } from '@jupyterlab/statedb';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
@@ -7,8 +7,15 @@ import { EndWithJob, IEndParts } from './endWithJob';
 const GONE = { rank: 0, phase: 'gone' };
 const RUNS = { rank: 1, phase: 'running' };
 
-/** A notebook whose debugger *Debug* has turned on for the job `night`. */
-function made() {
+/** The browser's state, which outlives the page. */
+type State = Pick<StateDB, 'fetch' | 'save'>;
+
+/**
+ * A notebook whose debugger *Debug* has turned on for the job `night`.
+ *
+ * @param reloaded - it was turned on before the page was loaded with this state.
+ */
+function made(state: State = new StateDB(), reloaded = false) {
   const debug = {
     session: { connection: { kernel: { id: 'k' } } },
     model: { stoppedThreads: new Set([1001]) },
@@ -23,7 +30,13 @@ function made() {
     query: vi.fn(async () => expect(debug.stop).toHaveBeenCalled())
   };
   const onError = (error: unknown): void => expect(error).toBeUndefined();
-  const parts = { debug, model, queue, onError };
+  const session = { kernel: { id: 'k' } };
+  const panel = { sessionContext: { session } };
+  const tracker = {
+    find: (is: (each: object) => boolean) => [panel].find(is)
+  };
+  const kept = { over: vi.fn((stop: () => Promise<void>) => stop()) };
+  const parts = { debug, kept, model, queue, state, tracker, onError };
   const ends = new EndWithJob(parts as unknown as IEndParts);
   /** The kernel reports that it debugs a job or cluster. */
   const told = async (
@@ -36,20 +49,22 @@ function made() {
     changed.emit();
     await new Promise(then => window.setTimeout(then));
   };
-  const session = { kernel: { id: 'k' } };
-  const panel = { sessionContext: { session } } as unknown as NotebookPanel;
-  ends.follow(panel, 'night');
-  return { ends, panel, debug, model, queue, told };
+  if (!reloaded) {
+    ends.follow('k', 'night');
+  }
+  return { ends, panel, debug, kept, model, queue, told };
 }
 
 it('turns the debugger off once all ranks of its job have ended', async () => {
-  const { debug, queue, panel, told } = made();
+  const { debug, kept, queue, panel, told } = made();
   await told('night', 'running', [RUNS, RUNS]);
   await told('night', 'ended', [GONE, RUNS]);
   expect(debug.stop).not.toHaveBeenCalled();
   await told('night', 'ended', [GONE, GONE]);
   await told('night', 'ended', [GONE, GONE]);
   expect(debug.stop).toHaveBeenCalledTimes(1);
+  // else they would be lost
+  expect(kept.over).toHaveBeenCalledTimes(1);
   // else its bug stays pressed
   expect(queue.query).toHaveBeenCalledExactlyOnceWith(panel);
 });
@@ -94,4 +109,38 @@ it('leaves the debugger of another notebook on, and turns this one off when it i
   });
   await moved.told('night', 'ended', [GONE]);
   expect(moved.debug.stop).not.toHaveBeenCalled();
+});
+
+it('turns it off also if the page was reloaded meanwhile, unless the user has used it since', async () => {
+  const state = new StateDB();
+  made(state);
+  const reloaded = made(state, true);
+  await reloaded.ends.ready;
+  await reloaded.told('night', 'running', [RUNS]);
+  expect(reloaded.debug.stop).not.toHaveBeenCalled();
+  await reloaded.told('night', 'ended', [GONE]);
+  expect(reloaded.debug.stop).toHaveBeenCalledTimes(1);
+  // it is turned off once
+  const again = made(state, true);
+  await again.ends.ready;
+  await again.told('night', 'ended', [GONE]);
+  expect(again.debug.stop).not.toHaveBeenCalled();
+
+  const left = made(state);
+  await left.told('cluster', 'running', [RUNS]);
+  const after = made(state, true);
+  await after.ends.ready;
+  await after.told('night', 'ended', [GONE]);
+  expect(after.debug.stop).not.toHaveBeenCalled();
+});
+
+it('ignores what it cannot read of an earlier page', async () => {
+  const fetch = async (): Promise<[string, number | string][]> => [
+    ['other', 1],
+    ['k', 'night']
+  ];
+  const { debug, ends, told } = made({ fetch, save: async () => {} }, true);
+  await ends.ready;
+  await told('night', 'ended', [GONE]);
+  expect(debug.stop).toHaveBeenCalledTimes(1);
 });

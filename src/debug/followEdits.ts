@@ -12,6 +12,7 @@ import { Conditions } from './conditions';
 import { EditedCells, IEditedCell } from './editedCells';
 import { KernelEnd } from './model/kernelEnd';
 import { DebugModel } from './model/model';
+import { codeCellsOf, debuggedNotebook } from './model/notebookOf';
 
 type Request = KernelMessage.IDebugRequestMsg['content'];
 
@@ -27,20 +28,14 @@ export function followEdits(
   model: Pick<DebugModel, 'view'>,
   conditions: Pick<Conditions, 'asking'>
 ): void {
-  const debugged = (): NotebookPanel | undefined => {
-    const session = debug.session?.connection?.id;
-    return session && model.view?.on
-      ? tracker.find(panel => panel.sessionContext.session?.id === session)
-      : undefined;
-  };
+  const debugged = (): NotebookPanel | undefined =>
+    model.view?.on ? debuggedNotebook(debug, tracker) : undefined;
   const cells = (): IEditedCell[] =>
-    (debugged()?.content.widgets ?? [])
-      .filter(cell => cell.model.type === 'code')
-      .map(cell => ({
-        key: cell.model,
-        text: cell.model.sharedModel.getSource(),
-        dots: () => dotsIn(cell.node)
-      }));
+    codeCellsOf(debugged()).map(cell => ({
+      key: cell.model,
+      text: cell.model.sharedModel.getSource(),
+      dots: () => dotsIn(cell.node)
+    }));
   const edited = new EditedCells(debug, service, {
     cells,
     // at once, unlike the session: it must be on its way before the cell is

@@ -26,18 +26,20 @@ import { serverRoot } from '../locations/serverRoot';
 import { IJobs, IKernelRecords, ILiveState } from '../tokens';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
+import { EndWithJob } from './endWithJob';
 import { followEdits } from './followEdits';
 import { FileGutters } from './fileGutters';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
 import { ExceptionFilters } from './exceptionFilters';
+import { KeptBreakpoints } from './keptBreakpoints';
 import { highlightCurrentLine } from './marks/currentLine';
 import { showStopsInOpenFiles } from './marks/openFiles';
 import { RankMarks } from './marks/rankMarks';
 import { pointsWithConditions } from './model/breakpoints';
 import { ExpressionStore } from './model/expressionStore';
 import { DebugModel, SetBreakpoint } from './model/model';
-import { codeOf } from './model/notebookOf';
+import { codeOf, debuggedCells } from './model/notebookOf';
 import { whyNoneContinues, whyNoRanks } from './model/whyNoRanks';
 import { CellNames } from './model/cellNames';
 import { NotebookBreakpoints } from './notebookBreakpoints';
@@ -107,6 +109,12 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     followEdits(debug, service, tracker, model, conditions);
     const args = { model, debug, clusters, names: ours, trans, onError };
     new NotebookBreakpoints(debug, service);
+    const kept = new KeptBreakpoints(
+      debug,
+      service,
+      () => debuggedCells(debug, tracker),
+      onError
+    );
     new ExceptionFilters(debug, service, sidebar);
     const unreported = (): SetBreakpoint[] =>
       pointsWithConditions(debug.model.breakpoints, (...at) =>
@@ -150,7 +158,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
 
     const parts = { ...args, app, tracker, queue, records };
     addDebugCommands(parts);
-    addDebugJob(parts, jobs);
+    addDebugJob(parts, jobs, new EndWithJob({ ...parts, kept, state }));
     let before = '';
     model.changed.connect(() => {
       const now = [whyNoRanks, whyNoneContinues]

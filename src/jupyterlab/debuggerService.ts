@@ -32,7 +32,7 @@ export class DebuggerService implements IDisposable {
     this.restores = new MethodSteps(
       _debug,
       'restoreState',
-      ['notebook', 'exceptions'],
+      ['notebook', 'kept', 'exceptions'],
       () => report('IDebugger.restoreState')
     );
     this.exceptions = new MethodSteps(
@@ -54,7 +54,7 @@ export class DebuggerService implements IDisposable {
   /** Around what JupyterLab does when its session has come to a kernel. */
   readonly restores: MethodSteps<
     IDebugger['restoreState'],
-    'notebook' | 'exceptions'
+    'notebook' | 'kept' | 'exceptions'
   >;
   /** Around each change of the exceptions that stop. */
   readonly exceptions: MethodSteps<IDebugger['pauseOnExceptions'], 'kept'>;

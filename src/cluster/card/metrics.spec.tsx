@@ -36,6 +36,30 @@ it('parts no step whose communication is too unsteady to tell', () => {
   expect(said(0.51)).not.toContain('of which');
 });
 
+it('has the error of waiting for data where it was measured', () => {
+  const said = (data_error: number | null): string => {
+    const cluster = makeCluster();
+    const metrics = {
+      ...cluster.metrics,
+      current: true,
+      step_s: 0.1,
+      comm_overhead: 0.12,
+      comm_overhead_error: 0.05,
+      data_s: 0.03,
+      data_error
+    };
+    return renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    ).replace(/\u00a0/g, ' ');
+  };
+  expect(said(0.04)).toContain('>data 30 % ± 4<');
+  expect(said(null)).toContain('>data 30 %<');
+});
+
 it('has a dash for both metrics of the last run, and no line break within them', () => {
   const cluster = makeCluster();
   const metrics = {

@@ -143,6 +143,8 @@ function Step(props: IMetricsProps): JSX.Element | null {
           <SplitBar split={split} trans={trans} />
           <SplitLegend
             split={split}
+            // of the last steps it isn't kept
+            dataError={current ? cluster.metrics.data_error : null}
             error={errorOfParts(
               now.overhead,
               now.atLeast ? null : now.error,

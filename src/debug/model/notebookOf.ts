@@ -1,4 +1,6 @@
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { Cell } from '@jupyterlab/cells';
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
 import { Cluster } from '../../tokens';
 
@@ -26,4 +28,33 @@ export function codeOf(tracker: INotebookTracker): string[] {
     }
   });
   return sources;
+}
+
+/** The notebook at whose kernel JupyterLab's debug session is. */
+export function debuggedNotebook(
+  debug: Pick<IDebugger, 'session'>,
+  tracker: Pick<INotebookTracker, 'find'>
+): NotebookPanel | undefined {
+  const session = debug.session?.connection?.id;
+  return session
+    ? tracker.find(panel => panel.sessionContext.session?.id === session)
+    : undefined;
+}
+
+/** Code cells of a notebook. */
+export function codeCellsOf(panel: NotebookPanel | undefined): Cell[] {
+  return (panel?.content.widgets ?? []).filter(
+    cell => cell.model.type === 'code'
+  );
+}
+
+/** Code cells of the notebook at whose kernel JupyterLab's debug session is, whatever their text, and their text. */
+export function debuggedCells(
+  debug: Pick<IDebugger, 'session'>,
+  tracker: Pick<INotebookTracker, 'find'>
+): { key: object; text: string }[] {
+  return codeCellsOf(debuggedNotebook(debug, tracker)).map(({ model }) => ({
+    key: model,
+    text: model.sharedModel.getSource()
+  }));
 }

@@ -8,7 +8,7 @@ import { followed } from '../model/assignments';
 import { IDrafts, ITyped } from './drafts';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
-import { notebookFile, submittedJob } from '../model/texts';
+import { notebookFile, timedJob } from '../model/texts';
 import { emptyForm, formOf, IForm } from '../model/formRequest';
 
 /** Sources of a form's initial contents. */
@@ -47,14 +47,14 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   const id = like ?? last?.id;
   if (id) {
     const request = await jobs.requestOf(id);
-    const named = last ? submittedJob(last, trans) : id;
+    const named = last ? timedJob(last, trans) : id;
     const form = sizedAs(formOf(request, notebook.parameters), request, last);
     return {
       // the copy of a job is called as it is; the next job of a notebook, as the notebook
       form: like ? { ...form, name: request.name ?? '' } : form,
       from: like
         ? trans.__('Filled in from job %1.', named)
-        : trans.__('Filled in from your last job of this notebook, %1.', named)
+        : trans.__('Filled in from your last job, %1.', named)
     };
   }
   const usual = profiles.find(p => p.name === DEFAULT_PROFILE) ?? profiles[0];

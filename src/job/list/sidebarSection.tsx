@@ -19,8 +19,8 @@ import {
   useSweeps
 } from './sweeps';
 import { activeCounts, withState } from '../model/activeJobs';
-import { rowLine } from '../model/jobLines';
-import { hasEnded, jobGlyph, jobState } from '../model/states';
+import { isTimedBySubmission, rowLine } from '../model/jobLines';
+import { jobGlyph, jobState } from '../model/states';
 import { moment, ranFor } from '../model/texts';
 
 /** Rows in the sidebar. */
@@ -131,7 +131,7 @@ function timeOfSweep(sweep: Sweep, trans: TranslationBundle): string {
 
 /** Its duration, or that it has not started; once it has ended, its submission, by which rows are sorted. */
 function timeOf(job: Job, now: number, trans: TranslationBundle): string {
-  if (hasEnded(job) && job.created_at) {
+  if (isTimedBySubmission(job)) {
     return moment(job.created_at);
   }
   const ran = ranFor(job, now);

@@ -17,7 +17,7 @@ it('says of a paused job that it is paused, not how far it is', () => {
   expect(jobLine(job, trans)).toBe('Paused on 2 ranks.');
 });
 
-it('tells jobs of one name apart: when each was submitted, and which goes on with which', () => {
+it('tells jobs of one name apart: when each was submitted, once, and which goes on with which', () => {
   const at = new Date(2026, 2, 2, 8, 45).getTime() / 1000;
   const job = (id: string, name: string, parent: string | null = null): Job =>
     ({
@@ -35,7 +35,16 @@ it('tells jobs of one name apart: when each was submitted, and which goes on wit
     }) as unknown as Job;
   const all = [job('a', 'job'), job('b', 'job', 'a'), job('c', 'other', 'a')];
   const lines = all.map(j => rowLine(j, all, trans));
-  expect(lines[0]).toMatch(/^Submitted .*8:45.* · train\.ipynb · 8.1/);
+  // beside its name
+  expect(lines[0]).toBe('train.ipynb · 8.1\u00a0s');
+  const runs = { ...all[0], state: 'queued', summary: { text: 'Waiting.' } };
+  expect(rowLine(runs as Job, all, trans)).toMatch(
+    /^Submitted .*8:45.* · Waiting\.$/
+  );
+  // of an earlier version: it is not known when
+  expect(rowLine({ ...runs, created_at: 0 } as Job, all, trans)).toBe(
+    'Waiting.'
+  );
   expect(lines[1]).toMatch(
     /^Started over after the job of .*8:45.* · train\.ipynb · 8.1/
   );

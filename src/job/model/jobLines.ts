@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
-import { isPaused } from './states';
+import { hasEnded, isPaused } from './states';
 import { moment, notebookFile, ranFor } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
@@ -73,9 +73,16 @@ export function resumedLine(
       );
 }
 
+/** Whether a list without columns has a job's submission beside its name: it has ended, and rows are sorted by that. */
+export function isTimedBySubmission(
+  job: Pick<Job, 'state' | 'created_at'>
+): boolean {
+  return hasEnded(job) && !!job.created_at;
+}
+
 /**
- * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, and which one
- * it resumes; if it is done, how long it took.
+ * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, unless that is
+ * beside the name, and which one it resumes; if it is done, how long it took.
  */
 export function rowLine(
   job: Job,
@@ -84,7 +91,10 @@ export function rowLine(
 ): string {
   const line = jobLine(job, trans);
   const whole =
-    hasNamesake(job, among) && !among.some(j => j.id === job.parent)
+    job.created_at &&
+    !isTimedBySubmission(job) &&
+    hasNamesake(job, among) &&
+    !among.some(j => j.id === job.parent)
       ? trans.__('Submitted %1 · %2', moment(job.created_at), line)
       : resumedLine(job, among, trans);
   return job.state === 'succeeded'

@@ -6,7 +6,7 @@ import { GlyphKind } from '../../verdicts/glyphKind';
 import { alarmOf } from '../../verdicts/verdict';
 
 /** Whether it will not change any more. */
-export function hasEnded(job: Job): boolean {
+export function hasEnded(job: Pick<Job, 'state'>): boolean {
   return JOB_ENDED.includes(job.state);
 }
 

@@ -9,6 +9,7 @@ import {
   resumeWords,
   submittedJob,
   tabOf,
+  timedJob,
   whyNoError
 } from './texts';
 
@@ -33,6 +34,9 @@ it('names a tab by the time where other jobs have its name, by the second in the
   expect(tab(second, near)).toBe(`reg, ${formatClock(600_000, true)}`);
   expect(tab(first, second, near)).toBe(`reg, ${formatClock(60_000)}`);
   expect(submittedJob(first, trans)).toBe(`reg, submitted ${moment(60)}`);
+  expect(timedJob(first, trans)).toBe(`reg (${moment(60)})`);
+  // of an earlier version: it is not known when
+  expect(timedJob({ name: 'reg', created_at: 0 }, trans)).toBe('reg');
 });
 
 it('says why there is no first error to go to, also of a job that was cancelled', () => {

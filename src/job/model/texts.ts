@@ -34,6 +34,16 @@ export function submittedJob(
     : job.name;
 }
 
+/** The same, shorter, where nothing else could be meant by the time: "reg (10:46 AM)". */
+export function timedJob(
+  job: Pick<Job, 'name' | 'created_at'>,
+  trans: TranslationBundle
+): string {
+  return job.created_at
+    ? trans.__('%1 (%2)', job.name, moment(job.created_at))
+    : job.name;
+}
+
 /**
  * `Job: NAME`, or `NAME, 10:46 AM` where others have that name: a tab is cut after few characters. Only jobs of the same
  * minute have the second of their submission.

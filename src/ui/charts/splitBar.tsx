@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { errorOfPart } from '../../metrics/share';
 import { ISplit, namedParts, PARTS, partTitle } from '../../metrics/split';
 
 /** A step as a bar of its parts. */
@@ -28,13 +29,18 @@ export function SplitBar(props: {
   );
 }
 
-/** Legend of a bar, with the shares of its parts, and the error of each where it is not said elsewhere. */
+/**
+ * Legend of a bar, with the shares of its parts, the error of data where that was measured, and the error of each where
+ * it is not said elsewhere.
+ */
 export function SplitLegend(props: {
   split: ISplit;
+  dataError?: number | null;
   error?: string;
   trans: TranslationBundle;
 }): JSX.Element {
   const { split, error, trans } = props;
+  const dataError = errorOfPart(props.dataError ?? null);
   return (
     <span className="jp-DtrainUi-legend">
       {namedParts(split, trans).map(({ part, text }) => (
@@ -44,6 +50,7 @@ export function SplitLegend(props: {
           title={partTitle(part, split.asleep > 0, trans)}
         >
           {text}
+          {part === 'data' && dataError && ` ${dataError}`}
         </span>
       ))}
       {error && <small>{error}</small>}

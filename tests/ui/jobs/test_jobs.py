@@ -20,7 +20,7 @@ from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.jobs.submit_form import fill, submit
 from tests.ui.lab import PATIENCE, TOKEN, Lab, run_lab
-from tests.ui.notebook.debugging import execute, in_view, stack, toggle_breakpoint
+from tests.ui.notebook.debugging import POINT, execute, in_view, stack, toggle_breakpoint
 from tests.ui.panel.cells import TRAINING, output, run_cell
 from tests.waiting import wait_until
 
@@ -548,17 +548,36 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
 
 
 def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
-    """A job that is cancelled while it is debugged does not run on in the sidebar, nor beside the lines."""
-    cell = "import time\nfor n in range(9000):\n    print('tick', n, flush=True)\n    time.sleep(0.2)"
+    """A job that is cancelled while it is debugged does not run on in the sidebar, nor beside the lines.
+
+    Also of a page that was loaded anew meanwhile. The user's breakpoints are there once it is on again.
+    """
+    cell = (
+        "import time\nfor n in range(9000):\n    print('tick', n, flush=True)\n    time.sleep(0.2)\n"
+        "    if n < 0:\n        break"
+    )
     open_notebook(page, lab, lab.notebook("ticks.ipynb", [cell]))
     page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
     view = submit(page)
     view.get_by_text("tick 3").first.wait_for(timeout=60_000 * PATIENCE)
-    view.get_by_role("button", name="Debug").click()
     ranks = page.locator(".jp-DtrainDebug-ranks")
-    ranks.get_by_role("button", name="Pause").click(timeout=90_000 * PATIENCE)
+    point = page.locator(".jp-DtrainDebug-points li").get_by_text(re.compile("line.6$")).first
+    with page.expect_response(
+        lambda r: "/api/workspaces/" in r.url and "debugged-jobs" in (r.request.post_data or "")
+    ):
+        view.get_by_role("button", name="Debug").click()
+        pause = ranks.get_by_role("button", name="Pause")
+        pause.wait_for(timeout=90_000 * PATIENCE)
+        code = page.locator(".jp-Notebook:visible .jp-CodeCell").first
+        code.locator(".cm-breakpoint-gutter").first.wait_for()
+        toggle_breakpoint(page, code, 6)
+        point.wait_for()
+        pause.click()
+    ranks.get_by_text("Paused on").wait_for()
+    page.reload()
     ranks.get_by_text("Paused on").wait_for()
     page.locator(".jp-DtrainDebug-marks [data-kind='paused']").wait_for()
+    point.wait_for()
     (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == "ticks.ipynb")
     lab.request("POST", f"jobs/{job['id']}/cancel")
     ranks.get_by_text("The job has ended.").wait_for(timeout=60_000 * PATIENCE)
@@ -572,3 +591,5 @@ def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
             id => window.jupyterapp.commands.isEnabled(`dtrain-lab:${id}`))"""
     )
     assert offered == [], "they would find no rank"
+    page.locator(".jp-DebuggerBugButton:visible").click()
+    code.locator(POINT).wait_for()

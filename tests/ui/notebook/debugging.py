@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from typing import Any
+
+from packaging.version import Version
+
+HAS_NAMES = Version(version("jupyterlab")) >= Version("4.5")
+"""Before that JupyterLab's own call stack names files only, and its breakpoints are text."""
+POINT = ".cm-breakpoint-icon:visible" if HAS_NAMES else ".cm-gutterElement:visible:has-text('●')"
 
 
 def execute(page: Any, command: str) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
 from typing import Any
 
 import psutil
 import pytest
-from packaging.version import Version
 
 from tests.hosts import command_line
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, Lab
-from tests.ui.notebook.debugging import execute, in_view, stack, toggle_breakpoint
+from tests.ui.notebook.debugging import HAS_NAMES, POINT, execute, in_view, stack, toggle_breakpoint
 from tests.ui.panel.cells import output, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -38,9 +36,6 @@ def bad(n):
 bad(rank)
 dist.barrier()"""
 
-HAS_NAMES = Version(version("jupyterlab")) >= Version("4.5")
-"""Before that JupyterLab's own call stack names files only, and its breakpoints are text."""
-POINT = ".cm-breakpoint-icon:visible" if HAS_NAMES else ".cm-gutterElement:visible:has-text('●')"
 IN_NOTEBOOK = "() => !!document.activeElement.closest('.jp-NotebookPanel')"
 COUNT_TAKEN = """() => {
     const taken = { count: 0 };

@@ -17,6 +17,8 @@ def test_a_step_is_split_only_where_communication_is_known() -> None:
     assert _parts(STEP) == (
         "<br>step 100.0 ms: data 2 % · forward, backward 54 % · transfer 30 % · waiting 13 %"
     )
+    measured = replace(STEP, data_s=0.3 * 0.1, data_error=0.04)
+    assert _parts(measured).startswith("<br>step 100.0 ms: data 30 % ± 4 · forward, backward 54 % ·")
     sleeps = replace(STEP, wait_s=0.0, transfer_s=0.01, asleep_s=0.07)
     assert _parts(sleeps) == (
         "<br>step 100.0 ms: data 2 % · forward, backward 18 % · transfer 10 % · waiting 0 % · "
