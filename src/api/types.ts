@@ -2932,12 +2932,15 @@ export interface components {
          * HangPosition
          * @description Ranks at the same position in a hang: in the same collective, or outside any.
          *
-         *     `blamed`: whether the other ranks wait for them.
+         *     `blamed`: whether the other ranks wait for them. `left`: they called the collective, where the ranks
+         *     disagree, and have left it since.
          */
         HangPosition: {
             blamed: boolean;
             /** @default null */
             bytes: number | null;
+            /** @default false */
+            left: boolean;
             /** @default null */
             operation: string | null;
             ranks: number[];

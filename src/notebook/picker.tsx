@@ -20,6 +20,7 @@ import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
 import { clusterItem, pickedOf } from './texts';
+import { disposeWhenClosed } from '../ui/menu';
 import { tellBriefly } from '../ui/text/toast';
 
 /** The cluster picker in the notebook's toolbar. */
@@ -139,10 +140,7 @@ class Picker extends ReactWidget {
     if (this._commands.hasCommand(CommandIDs.showPanel)) {
       menu.addItem({ command: CommandIDs.showPanel });
     }
-    menu.aboutToClose.connect(() => {
-      // after the command that was chosen has run
-      requestAnimationFrame(() => menu.dispose());
-    });
+    disposeWhenClosed(menu);
     const at = button.getBoundingClientRect();
     menu.open(at.left, at.bottom);
   }

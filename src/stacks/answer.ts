@@ -21,7 +21,9 @@ interface IAsked {
   ask: () => Promise<readonly Stack[]>;
   /** The current verdict on the world. */
   verdict: () => Verdict | null;
-  /** Emitted when that may have changed. */
+  /** Whether the world has ended. */
+  ended: () => boolean;
+  /** Emitted when these may have changed. */
   changed: ISignal<unknown, void>;
   /** The ranks are asked again when this changes. */
   asked: number;
@@ -37,6 +39,8 @@ interface IAsking {
   slow: boolean;
   /** Whether the verdict of the answer is over by now. */
   over: boolean;
+  /** Whether the world has ended. */
+  ended: boolean;
   refresh: () => Promise<void>;
 }
 
@@ -100,24 +104,29 @@ export function useStacks(of: IAsked): IAsking {
     };
   }, [unsaid, verdict, changed]);
 
-  const over = useOver(answer?.verdict ?? null, verdict, changed);
-  return { answer, error, busy, slow, over, refresh };
+  const said = answer?.verdict ?? null;
+  const isOver = useCallback(
+    () => said !== null && verdict() === null,
+    [said, verdict]
+  );
+  const over = useCondition(isOver, changed);
+  const ended = useCondition(of.ended, changed);
+  return { answer, error, busy, slow, over, ended, refresh };
 }
 
-/** Whether the verdict at the time of a request is over by now. */
-function useOver(
-  said: Verdict | null,
-  verdict: () => Verdict | null,
+/** A condition that may change at each signal. */
+function useCondition(
+  is: () => boolean,
   changed: ISignal<unknown, void>
 ): boolean {
-  const [over, setOver] = useState(false);
+  const [value, setValue] = useState(is);
   useEffect(() => {
-    const look = (): void => setOver(said !== null && verdict() === null);
+    const look = (): void => setValue(is());
     look();
     changed.connect(look);
     return () => {
       changed.disconnect(look);
     };
-  }, [said, verdict, changed]);
-  return over;
+  }, [is, changed]);
+  return value;
 }

@@ -42,6 +42,7 @@ const verdict = makeVerdict({
     {
       ranks: ranks.filter(r => r !== 5),
       blamed: false,
+      left: false,
       operation: 'all_reduce',
       sequence: 7,
       bytes: null,

@@ -11,6 +11,7 @@ import {
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
+import { JOB_ENDED } from '../api/states';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { ILiveState, ISelection, Verdict } from '../tokens';
@@ -18,6 +19,17 @@ import { stacksIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import type { IStacksOf, StacksView } from './view';
 import { tellBriefly } from '../ui/text/toast';
+
+/** Whether a cluster or job has ended. */
+function hasEnded({ kind, id }: IStacksOf, model: ILiveState): boolean {
+  if (!model.isKnown) {
+    return false;
+  }
+  const job = model.jobs.find(one => one.id === id);
+  return kind === 'job'
+    ? job !== undefined && JOB_ENDED.includes(job.state)
+    : model.clusters.every(one => one.id !== id);
+}
 
 /** The Stacks view in the main area. */
 export const stacksPlugin: JupyterFrontEndPlugin<void> = {
@@ -86,6 +98,7 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
                 ? request(settings, 'GET', '/jobs/{identity}/stacks', of)
                 : request(settings, 'GET', '/clusters/{identity}/stacks', of),
             verdict: () => verdictOf(of),
+            ended: () => hasEnded(of, model),
             changed: model.changed,
             copy: text => {
               Clipboard.copyToSystem(text);

@@ -27,7 +27,9 @@ export interface IStacksProps {
   ask: () => Promise<readonly Stack[]>;
   /** The current verdict on the world. */
   verdict: () => Verdict | null;
-  /** Emitted when that may have changed. */
+  /** Whether the cluster or job has ended: its ranks can't be asked any more. */
+  ended: () => boolean;
+  /** Emitted when these may have changed. */
   changed: ISignal<unknown, void>;
   copy: (text: string) => void;
   commands: CommandRegistry;
@@ -42,7 +44,10 @@ function View(
   }
 ): JSX.Element {
   const { of, trans, only } = props;
-  const { answer, error, busy, slow, over, refresh } = useStacks(props);
+  const { answer, busy, slow, over, ended, refresh, ...asked } =
+    useStacks(props);
+  // what went wrong as it ended needs no more explanation
+  const error = ended ? null : asked.error;
   const shown = answer?.stacks.filter(s => !only || only.includes(s.rank));
   const groups = shown ? groupStacks(shown, answer?.verdict ?? null) : [];
   const waits = busy && slow && !answer;
@@ -53,12 +58,20 @@ function View(
         answer={answer}
         groups={groups}
         busy={busy}
+        ended={ended}
         onAgain={() => void refresh()}
       />
+      {ended && (
+        <p className="jp-DtrainUi-note" role="status">
+          {groups.length
+            ? trans.__('%1 has ended. These were its ranks’ stacks.', of.name)
+            : trans.__('%1 has ended.', of.name)}
+        </p>
+      )}
       <div className="jp-DtrainStacks-says" role="status">
         {waits
           ? trans.__('Asking the ranks where they are…')
-          : error === null && answer && groups.length > 0
+          : answer && groups.length > 0
             ? saidOf(answer, over, groups, trans)
             : null}
       </div>
@@ -72,21 +85,20 @@ function View(
           <i />
         </div>
       )}
-      {answer && error === null && !groups.length && (
+      {answer && error === null && !ended && !groups.length && (
         <p className="jp-DtrainUi-note">
           {trans.__('%1 has no ranks right now.', of.name)}
         </p>
       )}
-      {error === null &&
-        groups.map(group => (
-          <Group
-            key={`${group.ranks[0]}`}
-            group={group}
-            byPosition={of.kind === 'job'}
-            commands={props.commands}
-            trans={trans}
-          />
-        ))}
+      {groups.map(group => (
+        <Group
+          key={`${group.ranks[0]}`}
+          group={group}
+          byPosition={of.kind === 'job'}
+          commands={props.commands}
+          trans={trans}
+        />
+      ))}
     </>
   );
 }
@@ -106,11 +118,12 @@ function saidOf(
 
 /** Whose stacks these are, as of when, and what can be done with them. */
 function Head(
-  props: IStacksProps & {
+  props: Omit<IStacksProps, 'ended'> & {
     answer: IAnswer | null;
     groups: readonly IStackGroup[];
     only: readonly number[] | null;
     busy: boolean;
+    ended: boolean;
     onAll: () => void;
     onAgain: () => void;
   }
@@ -134,7 +147,8 @@ function Head(
       <button
         type="button"
         className="jp-DtrainUi-button"
-        disabled={props.busy}
+        disabled={props.busy || props.ended}
+        title={props.ended ? trans.__('%1 has ended.', of.name) : undefined}
         onClick={props.onAgain}
       >
         {trans.__('Refresh')}

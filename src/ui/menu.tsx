@@ -16,21 +16,21 @@ export function openMenu(
   x: number,
   y: number
 ): void {
-  const before = document.activeElement as HTMLElement | null;
   const menu = new MenuSvg({ commands });
   items.forEach(item => menu.addItem(item));
-  menu.aboutToClose.connect(() => {
-    // after the command that was chosen has run
-    requestAnimationFrame(() => {
-      menu.dispose();
-      const { activeElement, body } = document;
-      // Escape, or a command that does not move the focus: restore it
-      if (!activeElement || activeElement === body) {
-        before?.focus();
-      }
-    });
-  });
+  disposeWhenClosed(menu);
   menu.open(x, y);
+}
+
+/** Dispose of a menu when it closes, and return the focus to where it was before; call it before it opens. */
+export function disposeWhenClosed(menu: MenuSvg): void {
+  const before = document.activeElement as HTMLElement | null;
+  menu.aboutToClose.connect(() => {
+    // before the chosen command runs: a dialog that it opens returns the focus to where it finds it
+    before?.focus();
+    // after the command has run
+    requestAnimationFrame(() => menu.dispose());
+  });
 }
 
 /** Open it at the position of a context menu event: under the pointer, or at the element for Shift+F10. */

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
+from msgspec.structs import replace
+
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.links import RankSample
@@ -50,14 +52,13 @@ def positions(
     by_rank = {s.rank: s for s in samples}
     groups: dict[HangPosition, list[int]] = {}
     for rank in sorted({*blamed, *peers}):
-        operation, sequence, size = _operation(by_rank.get(rank), (called or {}).get(rank))
-        key = HangPosition((), rank in blamed, operation, sequence, size, places.get(rank))
+        sample, call = by_rank.get(rank), (called or {}).get(rank)
+        operation, sequence, size = _operation(sample, call)
+        left = call is not None and sample is not None and not sample.operation
+        key = HangPosition((), rank in blamed, operation, sequence, size, places.get(rank), left)
         groups.setdefault(key, []).append(rank)
     ordered = sorted(groups.items(), key=lambda item: (not item[0].blamed, -len(item[1]), item[1]))
-    return tuple(
-        HangPosition(tuple(ranks), key.blamed, key.operation, key.sequence, key.bytes, key.where)
-        for key, ranks in ordered
-    )
+    return tuple(replace(key, ranks=tuple(ranks)) for key, ranks in ordered)
 
 
 def by_operation(samples: Iterable[RankSample]) -> dict[str, tuple[int, ...]]:

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import msgspec
 from ipykernel.jsonutil import json_clean
+from IPython.core.error import StdinNotImplementedError
 
-from dtrain_lab.errors import BadRequest
 from dtrain_lab.rank.cells.runner import CellRunner
 from dtrain_lab.wire.links import Complete, Completed, Message
 
@@ -85,8 +85,8 @@ def refuse_input(prompt: object = "", *_: object, **__: object) -> NoReturn:
     """Replaces `input` and `getpass`, because several ranks can't share one prompt.
 
     Raises:
-        BadRequest: always.
+        StdinNotImplementedError: Always; it is IPython's error where a front end can't be asked.
     """
-    raise BadRequest(
-        "input() can't ask from a rank.", "Ask in an ordinary cell, then: %distributed push NAME"
+    raise StdinNotImplementedError(
+        "input() can't ask from a rank. Ask in an ordinary cell, then: %distributed push NAME"
     )

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from IPython.core.autocall import ExitAutocall
-from IPython.core.error import UsageError
+from IPython.core.error import StdinNotImplementedError, UsageError
 from msgspec.structs import replace
 
 from dtrain_lab.cells.errors import is_library
@@ -201,7 +201,8 @@ class CellRunner:
         frames = self.compiled.frames(error.__traceback__)
         if isinstance(error, UsageError):  # raised by a magic: IPython's own frames don't help the user
             frames = tuple(frame for frame in frames if frame.cell)
-        while isinstance(error, DtrainError) and len(frames) > 1 and is_library(frames[-1]):
+        ours = isinstance(error, (DtrainError, StdinNotImplementedError))
+        while ours and len(frames) > 1 and is_library(frames[-1]):
             frames = frames[:-1]  # our own frames don't help the user
         if isinstance(error, SyntaxError) and self.compiled.locate(error.filename or "", 0)[0] is not None:
             frames = ()  # all frames are the shell's, which compiled the cell

@@ -22,7 +22,8 @@ TOO_BUSY = "too_busy"
 class HangPosition(Struct, frozen=True):
     """Ranks at the same position in a hang: in the same collective, or outside any.
 
-    `blamed`: whether the other ranks wait for them.
+    `blamed`: whether the other ranks wait for them. `left`: they called the collective, where the ranks
+    disagree, and have left it since.
     """
 
     ranks: tuple[int, ...]
@@ -31,6 +32,7 @@ class HangPosition(Struct, frozen=True):
     sequence: int | None = None
     bytes: int | None = None
     where: Where | None = None
+    left: bool = False
 
 
 class Verdict(Struct, frozen=True):

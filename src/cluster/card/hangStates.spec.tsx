@@ -44,7 +44,13 @@ it('offers what can be done about a hang in the order of its use, and no interru
 
 it('offers to debug the rank that others wait for, unless it is in a collective, where it never pauses', () => {
   const commands = makeCommands();
-  const place = { ranks: [1], blamed: true, sequence: 7, bytes: null };
+  const place = {
+    ranks: [1],
+    blamed: true,
+    left: false,
+    sequence: 7,
+    bytes: null
+  };
   const buttons = (operation: string | null): string => {
     const standings = [{ ...place, operation, where: null }];
     const { metrics } = makeCluster();
@@ -78,6 +84,7 @@ it('says that a rank has finished the cell where others wait for it, and offers 
       {
         ranks: [1],
         blamed: true,
+        left: false,
         operation: null,
         sequence: null,
         bytes: null,
@@ -86,6 +93,7 @@ it('says that a rank has finished the cell where others wait for it, and offers 
       {
         ranks: [0],
         blamed: false,
+        left: false,
         operation: 'all_reduce',
         sequence: 7,
         bytes: null,
@@ -103,6 +111,28 @@ it('says that a rank has finished the cell where others wait for it, and offers 
   expect(text).not.toContain('not known yet');
   expect(text).not.toContain('Restart');
   expect(text).toContain('Interrupt, keep variables');
+});
+
+it('says of a rank that has left the collective on which ranks disagree that it called it', () => {
+  const place = { operation: 'all_reduce', sequence: 1, where: null };
+  const verdict = makeVerdict({
+    code: 'mismatch',
+    standings: [
+      { ...place, ranks: [1], blamed: true, left: false, bytes: 16 },
+      { ...place, ranks: [0], blamed: false, left: true, bytes: 12 }
+    ]
+  });
+  const { metrics } = makeCluster();
+  const ranks = [makeRank(0), makeRank(1, { state: 'stuck' })];
+  const text = headText(
+    makeCluster({ ranks, metrics: { ...metrics, verdicts: [verdict] } })
+  ).replace(/\s/g, ' ');
+  expect(text).toMatch(
+    /Rank 1\|+in all_reduce, collective no. 1 of this cell, 16/
+  );
+  expect(text).toMatch(
+    /Rank 0\|+called all_reduce, collective no. 1 of this cell, 12/
+  );
 });
 
 it('is red while a rank does not answer an interrupt, and offers its restart first', () => {

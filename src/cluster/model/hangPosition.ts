@@ -69,20 +69,26 @@ export function idleText(
   }
 }
 
-/** "in all_reduce, collective no. 22,093 of this cell, 25 MiB"; empty outside collectives. */
+/**
+ * "in all_reduce, collective no. 22,093 of this cell, 25 MiB", "called all_reduce, …" of ranks that have left it;
+ * empty outside collectives.
+ */
 export function doingOf(
-  { operation, sequence, bytes }: HangPosition,
+  { operation, sequence, bytes, left }: HangPosition,
   trans: TranslationBundle
 ): string {
   if (!operation) {
     return '';
   }
+  const name = left
+    ? trans.__('called %1', operation)
+    : trans.__('in %1', operation);
   const call =
     sequence === null
-      ? trans.__('in %1', operation)
+      ? name
       : trans.__(
-          'in %1, collective no. %2 of this cell',
-          operation,
+          '%1, collective no. %2 of this cell',
+          name,
           formatCount(sequence)
         );
   return unbroken(bytes ? trans.__('%1, %2', call, formatSize(bytes)) : call);
@@ -90,5 +96,7 @@ export function doingOf(
 
 /** Whether a rank waits in a collective, where it can't be paused before the others have joined. */
 export function isInCollective(rank: number, { standings }: Verdict): boolean {
-  return standings.some(s => s.operation !== null && s.ranks.includes(rank));
+  return standings.some(
+    s => s.operation !== null && !s.left && s.ranks.includes(rank)
+  );
 }

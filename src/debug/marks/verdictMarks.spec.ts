@@ -14,6 +14,7 @@ function stands(more: Partial<HangPosition>): HangPosition {
   return {
     ranks: [0],
     blamed: false,
+    left: false,
     operation: 'all_reduce',
     sequence: 7,
     bytes: null,

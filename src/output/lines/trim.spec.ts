@@ -126,6 +126,30 @@ it('keeps the end of a rank after which others have printed much', () => {
   expect(lines.length + left).toBe(3 * rows);
 });
 
+it('shows the last lines of all ranks alike, in whatever blocks they came', () => {
+  const model = new CodeCellModel({});
+  const rows = (rank: number, from: number, to: number): string =>
+    Array.from(
+      { length: to - from },
+      (_, i) => `[${rank}] line ${from + i} of rank ${rank}\n`
+    ).join('');
+  let text = '';
+  for (let from = 0; from < 20_000; from += 2000) {
+    // rank 1's block came before all that is kept of rank 0's
+    text += rows(1, from, from + 2000);
+    text = trimmed(text) ?? text;
+    text += rows(0, from, from + 2000);
+    text = trimmed(text) ?? text;
+  }
+  model.outputs.fromJSON([{ output_type: 'stream', name: 'stdout', text }]);
+  const { lines, left } = readOutputs({ model } as unknown as CodeCell);
+  expect(lines.length + left).toBe(40_000);
+  const behind = foldLines(lines).filter(line => line.gap);
+  expect(behind.length).toBeGreaterThan(1000);
+  expect(behind.filter(line => line.ranks.length !== 2)).toEqual([]);
+  expect(behind[behind.length - 1].text).toBe('line 19999 of rank 0');
+});
+
 it.each([2, 3])(
   'folds lines of one step behind the omission, wherever its border is, of %s ranks',
   ranks => {

@@ -42,13 +42,17 @@ export function withoutMiddle(text: string, longSide: number): string {
   const mark = text.search(MARK);
   const side = text.lastIndexOf('\n', longSide) + 1;
   const first = mark < 0 ? side : Math.min(mark, side);
-  const last = text.indexOf('\n', text.length - longSide) + 1;
-  const border = last + evenIn(text, last);
-  const [rest, gone] = around(text.slice(first, border));
-  const end = text.slice(border);
-  const kept = lastOfRanks(rest, end);
-  const cut = gone + linesIn(rest) - linesIn(kept);
-  return text.slice(0, first) + MARK_TEXT(cut) + kept + end;
+  const [rest, gone] = around(text.slice(first));
+  // the last line may still grow
+  const open = rest.lastIndexOf('\n') + 1;
+  const rows = rest.slice(0, open).split('\n').slice(0, -1);
+  const kept = endOf(rows, longSide).map(i => `${rows[i]}\n`);
+  return [
+    text.slice(0, first),
+    MARK_TEXT(gone + rows.length - kept.length),
+    ...kept,
+    rest.slice(open)
+  ].join('');
 }
 
 /** A text between omissions, and the number of lines that are omitted before it. */
@@ -64,91 +68,64 @@ export function betweenMarks(text: string): { text: string; left: number }[] {
   return [...parts, { text: text.slice(from), left }];
 }
 
-/** Maximum number of lines that are looked at for an end that begins alike on all ranks. */
-const MOST_LOOKED_AT = 200;
-
 /**
- * Characters from a line on to the first one at which the ranks have printed alike: where a step's lines of some ranks
- * were omitted, and those of others were not, all later lines of these ranks would be folded with another step's.
+ * Indices of the last rows of about `most` characters, of which the ranks have printed equally many.
+ *
+ * Ranks print at different times, in blocks of a thousand lines or more. If only the rows that came last were kept,
+ * those of one rank would stand without their counterparts of the other ranks, as if no other rank had printed them.
+ * So a rank's earlier rows of the same kind are kept, too.
  */
-function evenIn(text: string, from: number): number {
-  const begin = [...text.slice(0, from).matchAll(MARK)].pop();
-  const start = begin ? begin.index + begin[0].length : 0;
-  const balance = new Balance();
-  rowsOf(text.slice(start, from)).forEach(row => balance.add(row));
-  // whole lines only: the last one may still grow
-  const rows = rowsOf(text.slice(from));
-  let [at, best, found] = [0, balance.uneven, 0];
-  for (const row of rows.slice(0, Math.min(MOST_LOOKED_AT, rows.length - 1))) {
-    if (!best) {
+function endOf(rows: readonly string[], most: number): number[] {
+  let from = rows.length;
+  for (let size = 0; from > 0; from--) {
+    size += rows[from - 1].length + 1;
+    if (size > most) {
       break;
     }
-    balance.add(row);
-    at += row.length + 1;
-    if (balance.uneven < best) {
-      [best, found] = [balance.uneven, at];
-    }
   }
-  return found;
-}
-
-function rowsOf(text: string): string[] {
-  return text.split('\n').slice(0, -1);
-}
-
-/** Compares how many lines of a kind, which differ in numbers only, each rank has printed. */
-class Balance {
-  /** Number of kinds of which ranks have printed different numbers of lines. */
-  get uneven(): number {
-    return this._uneven.size;
+  const labels = rows.map(row => LABEL.exec(row)?.[0] ?? '');
+  const kinds = rows.map(row => row.replace(LABEL, '').replace(/\d+/g, ''));
+  const wanted = new Map<string, number>();
+  const printed = new Map<string, number>();
+  for (let i = from; i < rows.length; i++) {
+    const count = counted(printed, labels[i] + kinds[i]);
+    wanted.set(kinds[i], Math.max(count, wanted.get(kinds[i]) ?? 0));
   }
-
-  add(row: string): void {
-    const ranks = ranksOf(row);
-    if (!ranks.length) {
-      return;
-    }
-    const kind = row.replace(LABEL, '').replace(/\d+/g, '');
-    const known = this._kinds.get(kind);
-    const of = known ?? { counts: new Map<number, number>(), most: 0, have: 0 };
-    this._kinds.set(kind, of);
-    for (const rank of ranks) {
-      const count = (of.counts.get(rank) ?? 0) + 1;
-      of.counts.set(rank, count);
-      if (count > of.most) {
-        of.most = count;
-        of.have = 1;
-      } else if (count === of.most) {
-        of.have++;
+  const last = (part: number): number[] => {
+    const found = new Map<string, number>();
+    const kept: number[] = [];
+    for (let i = rows.length - 1; i >= 0; i--) {
+      const most = Math.ceil((wanted.get(kinds[i]) ?? 0) * part);
+      const is = labels[i]
+        ? counted(found, labels[i] + kinds[i]) <= most
+        : i >= from;
+      if (is) {
+        kept.push(i);
       }
     }
-    if (of.have === of.counts.size) {
-      this._uneven.delete(kind);
-    } else {
-      this._uneven.add(kind);
-    }
-  }
+    return kept.reverse();
+  };
+  const whole = last(1);
+  const size = whole.reduce((sum, i) => sum + rows[i].length + 1, 0);
+  const kept = size > 1.5 * most ? last(most / size) : whole;
+  const ranks = new Map([...new Set(labels)].map(one => [one, ranksOf(one)]));
+  const known = new Set(kept.flatMap(i => ranks.get(labels[i])!));
+  const others = lastRows(
+    labels.map(label => ranks.get(label)!),
+    known
+  );
+  return [...new Set([...kept, ...others])].sort((a, b) => a - b);
+}
 
-  /** Kind → lines of each rank, the highest of these numbers, and how many ranks have it. */
-  private _kinds = new Map<
-    string,
-    { counts: Map<number, number>; most: number; have: number }
-  >();
-  private _uneven = new Set<string>();
+/** The number of times that a key was counted, with this one. */
+function counted(counts: Map<string, number>, key: string): number {
+  const count = (counts.get(key) ?? 0) + 1;
+  counts.set(key, count);
+  return count;
 }
 
 /** Number of a rank's last lines that are kept if others have printed much after them. */
 export const LAST_OF_RANK = 20;
-
-/** The last lines of ranks that have no line in the remaining end. */
-export function lastOfRanks(middle: string, end: string): string {
-  const rows = middle.split('\n').slice(0, -1);
-  const kept = lastRows(
-    rows.map(ranksOf),
-    new Set(end.split('\n').flatMap(ranksOf))
-  );
-  return kept.map(i => `${rows[i]}\n`).join('');
-}
 
 /** Indices of the last rows of each other rank. */
 export function lastRows(
@@ -168,8 +145,6 @@ export function lastRows(
   }
   return kept.reverse();
 }
-
-export const linesIn = (text: string): number => text.split('\n').length - 1;
 
 function ranksOf(row: string): number[] {
   const match = LABEL.exec(row);

@@ -36,7 +36,7 @@ export function hangPositionText(
   if (blamed && place !== null) {
     return place;
   }
-  if (position?.operation) {
+  if (position?.operation && !position.left) {
     return position.sequence === null || (brief && atOneCollective(verdict))
       ? position.operation
       : trans.__(

@@ -221,6 +221,19 @@ def test_three_ranks_in_three_operations_are_each_named_with_their_own() -> None
     assert found.standings[0].bytes == 4000
 
 
+def test_a_rank_that_has_left_the_mismatched_collective_is_not_said_to_be_in_it() -> None:
+    """gloo lets the rank with fewer elements go on."""
+    longer = CollectiveCall(1, 7, "all_reduce", "float32", 0, (4,))
+    gone = replace(called(0, REDUCE), operation="", in_operation_s=None)
+    found = verdict([gone, called(1, longer)], (1,), (0, 1), 2, {})
+    assert found is not None
+    assert found.kind == "mismatch"
+    assert {s.ranks: (s.operation, s.left) for s in found.standings} == {
+        (1,): ("all_reduce", False),
+        (0,): ("all_reduce", True),
+    }
+
+
 def test_two_groups_of_peers_are_each_said_to_be_where_they_are() -> None:
     half = CollectiveCall(2, 3, "broadcast", "float32", 0, (8,))
     samples = [called(0, REDUCE), called(1, REDUCE), called(2, half), called(4, half), works(3)]
