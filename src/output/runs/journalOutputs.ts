@@ -15,7 +15,7 @@ import {
 } from './journaledWidgets';
 import { enameOf } from './storedRun';
 import { overwrites, Screen } from '../lines/screen';
-import { MARK_TEXT, trimmed } from '../lines/trim';
+import { markText, trimmed } from '../lines/trim';
 
 type Entry = components['schemas']['Output'];
 
@@ -54,10 +54,10 @@ export class JournalOutputs {
     const outputs: IOutput[] = [];
     const ended = record.state === 'ended';
     const items = this._withLast(ended);
-    const { lines, before } = this._items.omitted;
+    const { left, before } = this._items.omitted;
     items.forEach((item, i) => {
-      if (i === before && lines) {
-        addText(outputs, 'stdout', MARK_TEXT(lines));
+      if (i === before && left.lines) {
+        addText(outputs, 'stdout', markText(left));
       }
       if (item.display) {
         outputs.push(item.display);
