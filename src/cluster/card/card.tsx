@@ -37,6 +37,7 @@ import { isStarting } from '../model/phases';
 import { Progress, StartBar } from './startProgress';
 import { Next } from './nextStep';
 import { VerdictFacts } from './verdictFacts';
+import { WaitingCells } from './waitingCells';
 
 export interface ICardProps {
   cluster: Cluster;
@@ -88,6 +89,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
           <Headline text={sentence(cluster, trans)} alert={alert} />
         </div>
         <Under {...props} />
+        <WaitingCells {...props} />
         {verdict &&
           (verdict.standings.length > 0 ? (
             <VerdictFacts
