@@ -131,11 +131,9 @@ export class JournalOutputs {
     const closed = closedWidget(data);
     const over = closed ?? takenBy(data);
     const inside = capturerOf(data);
-    if (closed !== null) {
-      clearClosed(this._items.all, rank, closed);
-    }
     if (over !== null) {
       this._captured.forget(rank, over);
+      clearClosed(this._items.all, rank, closed);
     } else if (inside !== null && kind === 'clear_output') {
       this._captured.clear(rank, inside);
     } else if (inside !== null && text !== null) {
