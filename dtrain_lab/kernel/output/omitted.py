@@ -16,7 +16,7 @@ def labels(text: str) -> Counter[str]:
 
 
 def left_out(lines: int, of_ranks: Counter[str]) -> str:
-    """Return the notice that lines were omitted; the page parses it (`src/output/lines/trim.ts`, `omitted.ts`).
+    """Return the notice that lines were omitted; which the page parses (`src/output/lines/trim.ts`).
 
     Args:
         lines: Number of lines.

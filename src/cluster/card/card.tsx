@@ -32,12 +32,11 @@ import { Actions } from './buttons';
 import { ClusterMetrics } from './metrics';
 import { LostFacts } from './lostRanks';
 import { Alternatives, expected, PendingFacts } from './pending';
-import { CellLink } from './cellLink';
+import { CellLink, WaitingCells } from './cellLink';
 import { isStarting } from '../model/phases';
 import { Progress, StartBar } from './startProgress';
 import { Next } from './nextStep';
 import { VerdictFacts } from './verdictFacts';
-import { WaitingCells } from './waitingCells';
 
 export interface ICardProps {
   cluster: Cluster;

@@ -179,7 +179,8 @@ export class CellWatch {
       const stop = stopped ? (this.stopOf(cell) ?? output.failure.stop) : null;
       const state = interrupted ? 'interrupted' : 'failed';
       const parts = stop ? [{ code: 'stopped', values: stop }] : run.said;
-      const { cluster: _, ...rest } = run;
+      const rest = { ...run };
+      delete rest.cluster;
       write(cell, { ...rest, state, ended, ...(parts && { said: parts }) });
     }
   }

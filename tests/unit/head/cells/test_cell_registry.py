@@ -32,7 +32,9 @@ def test_what_a_cell_is_does_not_depend_on_its_name() -> None:
 def test_the_frame_tells_which_cells_wait_and_of_which_notebooks() -> None:
     registry = CellRegistry(CellQueue(lambda _: True))
     for name, began_at, asked_at in [("[2]", 1.0, 1.0), ("[9]", None, 3.0), ("[4]", None, 2.0)]:
-        order = clients.Run(cell=name, code="", label=name, notebook=f"/w/{name[1]}.ipynb", cell_id=f"id {name}")
+        order = clients.Run(
+            cell=name, code="", label=name, notebook=f"/w/{name[1]}.ipynb", cell_id=f"id {name}"
+        )
         registry._cells[name] = Running(order, (0,), b"", None, {0}, asked_at, 0, began_at=began_at)
     assert registry.queued == (
         WaitingCell("[4]", "/w/4.ipynb", "id [4]"),
