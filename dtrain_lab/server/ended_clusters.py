@@ -56,7 +56,7 @@ class EndedClusters:
                 self.summaries = _latest(self.summaries, cluster.id, cluster.summary, MOST_ENDED)
         elif cluster.state not in BEFORE:
             self._ran.add(cluster.id)
-        self._last[cluster.id] = replace(cluster, ranks=(), running=(), may=())
+        self._last[cluster.id] = replace(cluster, ranks=(), running=(), waiting=(), may=())
 
     def gone(self, identity: str, *, told: bool, ending: Ending | None = None) -> None:
         """Note that a cluster's head has ended.

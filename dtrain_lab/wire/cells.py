@@ -23,6 +23,15 @@ class RunningCell(Struct, frozen=True):
     kind: CellKind = "cell"
 
 
+class WaitingCell(Struct, frozen=True):
+    """A cell that waits for its ranks, which run other cells."""
+
+    cell: str
+    notebook: str | None
+    cell_id: str | None = None
+    kind: CellKind = "cell"
+
+
 class Output(Struct, frozen=True):
     """One piece of output that ranks printed or displayed."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cells import RunningCell, WaitingCell
 from dtrain_lab.wire.kinds import CellKind, RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.metrics.definitions import (
@@ -164,3 +164,5 @@ class Cluster(Struct, frozen=True):
     summary_if_ignored: Summary | None = None
     without_lost: WithoutLost | None = None
     """None if no rank is lost, or no whole node would be left."""
+    waiting: tuple[WaitingCell, ...] = ()
+    """Cells that wait for ranks, in the order in which they were requested."""

@@ -2720,6 +2720,8 @@ export interface components {
             troubles: components["schemas"]["InternalFailure"][];
             /** @default null */
             usual_start_s: number | null;
+            /** @default [] */
+            waiting: components["schemas"]["WaitingCell"][];
             /** @default null */
             without_lost: components["schemas"]["WithoutLost"] | null;
             world: components["schemas"]["World"];
@@ -4810,6 +4812,21 @@ export interface components {
             };
             /** @default null */
             where: components["schemas"]["Where"] | null;
+        };
+        /**
+         * WaitingCell
+         * @description A cell that waits for its ranks, which run other cells.
+         */
+        WaitingCell: {
+            cell: string;
+            /** @default null */
+            cell_id: string | null;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
+            notebook: string | null;
         };
         /**
          * Waits

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { record } from '../testing/record';
 import { CellRecord } from '../tokens';
 import { CellView } from './cellContent';
+import { NOTHING } from './text/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput } from './runs/cellOutput';
 
@@ -63,7 +64,7 @@ function shown(choice: Choice, failures: readonly Failure[]): HTMLElement {
         },
         choice,
         between: [],
-        left: { gone: 0, first: 1000, show: null },
+        left: { gone: NOTHING, first: 1000, show: null },
         gone: 0,
         dead: [],
         disconnected: [],

@@ -10,7 +10,7 @@ import { Failure, IFailureActions } from './failure';
 import { foldLines } from './lines/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
-import { ILeft, rowsOf } from './text/leftLines';
+import { ILeft, ILeftRows, linesLeft, rowsOf } from './text/leftLines';
 import { Area, Lines } from './text/rows';
 import { IRunStatus, variablesSurvive } from './runStatus';
 import { outcomeOf } from './runs/outcome';
@@ -114,18 +114,22 @@ export function CellView(props: {
     : choice === 'by rank'
       ? []
       : output.lines.filter(line => !line.part);
-  const folded = (): { lines: ILine[]; left: ILeft } => {
+  const folded = (): { lines: ILine[]; left: ILeftRows } => {
     const rows = foldLines(above);
-    return { lines: rows, left: rowsOf(left, rows, output.lines) };
+    return { lines: rows, left: rowsOf(left, rows, above, ranks.length) };
   };
-  // the number of omitted lines of one rank is unknown
-  const ofRank = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
-    lines: rows,
-    left: { ...left, uncounted: left.gone > 0 }
+  const ofRank = (
+    lines: ILine[],
+    r: number
+  ): { lines: ILine[]; left: ILeftRows } => ({
+    lines,
+    left: linesLeft(left, r)
   });
+  const isCut = left.gone.lines > 0;
   // a rank that has printed nothing would leave an empty block
   const hasOutput = (r: number): boolean =>
-    left.gone > 0 ||
+    left.gone.unknown > 0 ||
+    left.gone.ofRank.has(r) ||
     linesOf(above, r).length > 0 ||
     output.area.some(row => row.ranks.includes(r));
   const isAbove = !between.length || choice !== 'by rank';
@@ -159,31 +163,32 @@ export function CellView(props: {
         actions={actions}
         trans={trans}
       />
-      {isAbove &&
-        (above.length > 0 || left.gone > 0 || output.area.length > 0) && (
-          <div className="jp-DtrainOutput-out">
-            {choice === 'by rank' ? (
-              ranks.filter(hasOutput).map(r => (
-                <section
-                  key={r}
-                  aria-label={trans.__('Rank %1', r)}
-                  className="jp-DtrainOutput-block"
-                >
-                  <Lines {...ofRank(ownLines(above, r))} trans={trans} />
-                  <Area rows={output.area} rank={r} />
-                </section>
-              ))
-            ) : (
-              <>
-                <Lines
-                  {...(rank === null ? folded() : ofRank(linesOf(above, rank)))}
-                  trans={trans}
-                />
-                <Area rows={output.area} rank={rank} />
-              </>
-            )}
-          </div>
-        )}
+      {isAbove && (above.length > 0 || isCut || output.area.length > 0) && (
+        <div className="jp-DtrainOutput-out">
+          {choice === 'by rank' ? (
+            ranks.filter(hasOutput).map(r => (
+              <section
+                key={r}
+                aria-label={trans.__('Rank %1', r)}
+                className="jp-DtrainOutput-block"
+              >
+                <Lines {...ofRank(ownLines(above, r), r)} trans={trans} />
+                <Area rows={output.area} rank={r} />
+              </section>
+            ))
+          ) : (
+            <>
+              <Lines
+                {...(rank === null
+                  ? folded()
+                  : ofRank(linesOf(above, rank), rank))}
+                trans={trans}
+              />
+              <Area rows={output.area} rank={rank} />
+            </>
+          )}
+        </div>
+      )}
       {between.map(block =>
         createPortal(
           <Block {...props} block={block} />,

@@ -9,6 +9,7 @@ import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IKernelRecords, ILiveState } from '../tokens';
 import { ICellActions } from './cellActions';
+import { NOTHING } from './text/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput, IMagic, magicOf, readOutputs } from './runs/cellOutput';
 import { endedRanks, IClusterRecord, IRun, isOver } from './runs/storedRun';
@@ -172,7 +173,7 @@ export class CellOutputModel implements IDisposable {
     if (whole) {
       this._loadAgain(!status.state || isOver(status.state));
     }
-    const canShow = !output.left || !!whole || !!found;
+    const canShow = !output.left.lines || !!whole || !!found;
     return {
       output: whole ?? output,
       status,
@@ -180,7 +181,7 @@ export class CellOutputModel implements IDisposable {
       choice: this._chosen ?? (magic?.byRank ? 'by rank' : 'together'),
       ended: endedRanks(found, ranks, this._context.runs.isUnknown(this._cell)),
       left: {
-        gone: whole ? 0 : output.left,
+        gone: whole ? NOTHING : output.left,
         first: this._first,
         show: canShow ? () => this._showMore(output) : null
       }
@@ -189,7 +190,7 @@ export class CellOutputModel implements IDisposable {
 
   private _showMore(output: ICellOutput): void {
     this._first += MOST_LINES;
-    if (output.left && !this._whole) {
+    if (output.left.lines && !this._whole) {
       void reportErrors(this._context.trans, () => this._loadWhole());
     }
     this._read();

@@ -3,6 +3,7 @@ import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
 import { markDisplays, notesOfCopy } from './displays';
+import { NOTHING } from './text/omitted';
 import { ICellOutput } from './runs/cellOutput';
 
 type Marked = ReturnType<typeof markDisplays>;
@@ -22,7 +23,7 @@ function mark(
   node.append(...widgets.map(w => w.node));
   const output: ICellOutput = {
     lines: [],
-    left: 0,
+    left: NOTHING,
     area: [],
     failure: null,
     ranks: [1],

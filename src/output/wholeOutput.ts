@@ -1,4 +1,5 @@
 import { ILine, parseLines } from './lines/lines';
+import { NOTHING } from './text/omitted';
 import { shortLines } from './lines/trim';
 import { ICellOutput } from './runs/cellOutput';
 import { JournalOutputs } from './runs/journalOutputs';
@@ -37,5 +38,5 @@ export function withWhole(
     counts.set(rank, before + 1);
     return displays.get(rank)?.[before] ?? part;
   });
-  return { ...output, lines, parts, left: 0 };
+  return { ...output, lines, parts, left: NOTHING };
 }

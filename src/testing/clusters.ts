@@ -115,6 +115,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     troubles: [],
     idle_since: null,
     running: [],
+    waiting: [],
     lost: [],
     usual_start_s: null,
     has_run: false,

@@ -70,12 +70,17 @@ export function wasKilled({ summary }: Cluster): boolean {
   return summary.code === 'stopped' && summary.values.by === 'killed';
 }
 
+/** What it means that the head of a cluster was killed. */
+export function headGone(trans: TranslationBundle): string {
+  return trans.__('Its head process is gone. Variables are lost.');
+}
+
 /** Of a cluster whose head was killed: what that means, and where to look for why. */
 export function killedText(
   { values }: Cluster['summary'],
   trans: TranslationBundle
 ): string {
-  const lost = trans.__('Its head process is gone. Variables are lost.');
+  const lost = headGone(trans);
   return values.log
     ? trans.__('%1 The log of its head: %2', lost, String(values.log))
     : lost;

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dtrain_lab.head.cells.cell_queue import CellQueue
 from dtrain_lab.head.cells.running_cell import Running
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cells import CellRecord, RunningCell, WaitsFor
+from dtrain_lab.wire.cells import CellRecord, RunningCell, WaitingCell, WaitsFor
 
 MOST_ENDED = 2000
 """How many ended cells are remembered."""
@@ -82,6 +82,15 @@ class CellRegistry:
     def waiting(self) -> list[str]:
         """Ids of cells that have not started."""
         return [name for name, c in self._cells.items() if c.began_at is None]
+
+    @property
+    def queued(self) -> tuple[WaitingCell, ...]:
+        """Cells that wait, in the order in which they were requested."""
+        waiting = [c for c in self._cells.values() if c.began_at is None]
+        return tuple(
+            WaitingCell(c.order.label, c.order.notebook, c.order.cell_id, c.order.kind)
+            for c in sorted(waiting, key=lambda c: c.asked_at)
+        )
 
     @property
     def has_run(self) -> bool:

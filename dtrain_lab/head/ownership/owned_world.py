@@ -133,6 +133,7 @@ class OwnedWorld:
             summary=soon(cluster.summary, limit, time.time()),
             metrics=self.advice.in_metrics(cluster.metrics),
             lost=self._losses.all,
+            waiting=self.cells.queued,
             has_run=self.cells.has_run,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
             troubles=self._failures.all,

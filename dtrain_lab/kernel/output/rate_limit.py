@@ -6,12 +6,13 @@ A server silently drops messages of a kernel that exceeds its limits (`iopub_dat
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from dtrain_lab.kernel.output.omitted import labels, left_out
 from dtrain_lab.wire.processes.settings import OutputLimits
 
 CHUNK = 1 << 16
@@ -25,11 +26,6 @@ Together these are five sixths of what the server accepts in one window. So a se
 counts the messages of a longer time in one window, still forwards all of them.
 """
 STEADY = 1 / 2
-
-
-def left_out(lines: int) -> str:
-    """Return the notice that lines were omitted; the page parses it (`src/output/lines/trim.ts`)."""
-    return f"… {lines} lines are left out here: they came faster than the Jupyter server passes on.\n"
 
 
 class Allowance:
@@ -77,6 +73,8 @@ class Message:
     text: str = ""
     left: int = 0
     """Number of lines omitted before `text`."""
+    left_of: Counter[str] = field(default_factory=Counter)
+    """How many of these begin with each label of ranks."""
 
     @property
     def size(self) -> int:
@@ -135,7 +133,8 @@ class Backlog:
         if message.stream:
             self._held -= len(message.text)
             if message.left:
-                message.text = ("" if self._ends else "\n") + left_out(message.left) + message.text
+                notice = left_out(message.left, message.left_of)
+                message.text = ("" if self._ends else "\n") + notice + message.text
             self._ends = message.text.endswith("\n")
         return message, 0.0
 
@@ -160,7 +159,11 @@ class Backlog:
                 gone = ""
             self._held -= len(gone)
             message.text = message.text[len(gone) :]
-            message.left += gone.count("\n") + (last.left if last is not None else 0)
+            message.left += gone.count("\n")
+            message.left_of += labels(gone)
+            if last is not None:
+                message.left += last.left
+                message.left_of += last.left_of
             last, cut = (None, "") if message.text else (message, gone)
             if message.text:
                 remaining.append(message)

@@ -32,7 +32,7 @@ import { Actions } from './buttons';
 import { ClusterMetrics } from './metrics';
 import { LostFacts } from './lostRanks';
 import { Alternatives, expected, PendingFacts } from './pending';
-import { CellLink } from './cellLink';
+import { CellLink, WaitingCells } from './cellLink';
 import { isStarting } from '../model/phases';
 import { Progress, StartBar } from './startProgress';
 import { Next } from './nextStep';
@@ -88,6 +88,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
           <Headline text={sentence(cluster, trans)} alert={alert} />
         </div>
         <Under {...props} />
+        <WaitingCells {...props} />
         {verdict &&
           (verdict.standings.length > 0 ? (
             <VerdictFacts

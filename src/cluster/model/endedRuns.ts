@@ -124,6 +124,7 @@ function stopped(
     state: 'stopped',
     ranks: [],
     running: [],
+    waiting: [],
     may: [],
     lost: [],
     reason: reasonOfEnd(cluster),

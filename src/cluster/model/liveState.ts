@@ -295,7 +295,8 @@ function isSame(now: Cluster, before: Cluster | undefined): boolean {
     now.state === before.state &&
     now.summary.code === before.summary.code &&
     now.world.generation === before.world.generation &&
-    now.running.length === before.running.length
+    now.running.length === before.running.length &&
+    now.waiting.length === before.waiting.length
   );
 }
 

@@ -19,8 +19,12 @@ const NAMES = [
   'cyan',
   'white'
 ];
+/** Sequences of a terminal: colours (group 1), others of ECMA-48, texts for the terminal itself, character sets. */
 const CODES =
-  /\u001b\[([\d;:]*)m|\u001b(?:\[[\d;?]*[A-Za-z]|\][^\u0007]*\u0007)/g;
+  /\u001b\[([\d;:]*)m|\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[PX^_][^\u001b]*\u001b\\|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/g;
+/** Characters that a terminal does not draw; tab, line feed and carriage return are left as they are. */
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+const CONTROLS = new RegExp(CONTROL, 'g');
 const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`\u001b]*[^\s<>"'`\u001b.,;:!?)\]}]/g;
 
@@ -29,9 +33,42 @@ export function blanked(text: string): string {
   return text.replace(CODES, code => ' '.repeat(code.length));
 }
 
-/** A text without escape sequences. */
+/** A text without escape sequences and what else is not drawn. */
 export function plain(text: string): string {
-  return text.replace(CODES, '');
+  return printable(text).replace(CODES, '');
+}
+
+/**
+ * A text as a terminal draws it: without a bell and other characters that have no picture, which a page draws as boxes.
+ * A backspace takes the character before it, as in JupyterLab's own output; escape sequences stay.
+ */
+export function printable(text: string): string {
+  if (!CONTROL.test(text)) {
+    return text;
+  }
+  let shown = '';
+  let from = 0;
+  for (const code of text.matchAll(CODES)) {
+    shown += drawn(text.slice(from, code.index)) + code[0];
+    from = code.index + code[0].length;
+  }
+  return shown + drawn(text.slice(from));
+}
+
+/** A text without escape sequences as a terminal draws it. */
+function drawn(text: string): string {
+  if (!text.includes('\b')) {
+    return text.replace(CONTROLS, '');
+  }
+  const kept: string[] = [];
+  for (const character of text) {
+    if (character !== '\b') {
+      kept.push(character);
+    } else if (kept[kept.length - 1] !== '\n') {
+      kept.pop();
+    }
+  }
+  return kept.join('').replace(CONTROLS, '');
 }
 
 /** The escape sequences before a position, which apply to the text after it. */

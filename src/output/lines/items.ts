@@ -1,5 +1,7 @@
 import { IOutput } from '@jupyterlab/nbformat';
 
+import { countRanks, IOmitted, NOTHING, together } from '../text/omitted';
+
 /** Equal lines that ranks print within this time are merged, s. */
 const TOGETHER = 1;
 /** Maximum number of kept lines; beyond that, the middle is only in the journal. */
@@ -64,9 +66,9 @@ export class Items {
     return this._items;
   }
 
-  /** Number of lines omitted, and the item before which they were. */
-  get omitted(): { lines: number; before: number } {
-    return { lines: this._cut, before: this._first };
+  /** The lines that were omitted, and the item before which they were. */
+  get omitted(): { left: IOmitted; before: number } {
+    return { left: this._cut, before: this._first };
   }
 
   /**
@@ -152,7 +154,8 @@ export class Items {
     const many = this._items.length - MOST / 2;
     const gone = this._items.slice(this._first, this._first + many);
     const stay = gone.filter(item => item.display);
-    this._cut += gone.length - stay.length;
+    const lines = gone.filter(item => !item.display);
+    this._cut = together(this._cut, countRanks(lines));
     this._items.splice(this._first, many, ...stay);
     this._index();
   }
@@ -171,7 +174,7 @@ export class Items {
     });
   }
 
-  private _cut = 0;
+  private _cut = NOTHING;
   private _first = 0;
   private _items: IItem[] = [];
   /** Stream and text → indices of such lines. */

@@ -1,3 +1,5 @@
+import { printable } from './ansi';
+
 /** A number of a line that differs, and what is displayed in its place. */
 export interface IPlace {
   start: number;
@@ -72,10 +74,10 @@ export function parseLines(text: string, error: boolean): ILine[] {
     return match
       ? withoutBar({
           ranks: parseRanks(match[1]),
-          text: row.slice(match[0].length),
+          text: printable(row.slice(match[0].length)),
           error
         })
-      : [{ ranks: [], text: row, error }];
+      : [{ ranks: [], text: printable(row), error }];
   });
 }
 

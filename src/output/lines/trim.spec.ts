@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 
 import { readOutputs } from '../runs/cellOutput';
 import { foldLines } from './fold';
+import { NOTHING } from '../text/omitted';
 import {
   around,
   LAST_OF_RANK,
@@ -26,15 +27,21 @@ it('keeps both ends of a long output, and says how many lines went', () => {
   expect(text.length).toBeLessThanOrEqual(MOST_KEPT);
   const [shown, left] = around(text);
   const rows = shown.split('\n').slice(0, -1);
-  expect(rows.length + left).toBe(printed);
+  expect(rows.length + left.lines).toBe(printed);
   expect(rows[0]).toBe('[0-3] step 0 loss 0.1');
   expect(rows[rows.length - 1]).toBe(line(printed - 1).trim());
-  expect(text).toContain(`… ${left} lines are left out of the middle.`);
+  expect(text).toContain(
+    `… ${left.lines} lines are left out of the middle: ${left.lines} of each of ranks 0-3.`
+  );
+  expect([...left.ofRank.values()]).toEqual(Array(4).fill(left.lines));
 });
 
 it('knows what notebooks of before have left out', () => {
   const mark = '… 12 lines are left out here. All of it: %distributed output\n';
-  expect(around(`a\n${mark}b\n`)).toEqual(['a\nb\n', 12]);
+  expect(around(`a\n${mark}b\n`)).toEqual([
+    'a\nb\n',
+    { lines: 12, ofRank: new Map(), unknown: 12 }
+  ]);
 });
 
 it('counts what the kernel has left out, wherever that was', () => {
@@ -52,13 +59,13 @@ it('counts what the kernel has left out, wherever that was', () => {
   expect(text.length).toBeLessThanOrEqual(MOST_KEPT);
   const [shown, left] = around(text);
   const rows = shown.split('\n').slice(0, -1);
-  expect(rows.length + left).toBe(printed);
+  expect(rows.length + left.lines).toBe(printed);
   expect(rows.every(row => row.startsWith('[0-3] step'))).toBe(true);
 });
 
 it('leaves a short output alone', () => {
   expect(trimmed(line(1))).toBeNull();
-  expect(around(line(1))).toEqual([line(1), 0]);
+  expect(around(line(1))).toEqual([line(1), NOTHING]);
 });
 
 const LEFT = / … (\d+) characters of this line are left out … /;
@@ -75,7 +82,7 @@ it('keeps both ends of a line that is longer than all that is kept', () => {
       rows[i].length
     );
   });
-  expect(around(text)[1]).toBe(0);
+  expect(around(text)[1]).toEqual(NOTHING);
 });
 
 it('counts on where a line that was cut grows', () => {
@@ -105,8 +112,8 @@ it('shows a long line, and says so where a notebook has only kept that lines are
   ]);
   expect(lines[0].text).toMatch(LEFT);
   expect(lines[1].text).toBe('done');
-  expect(left).toBe(0);
-  expect(read('… 2 lines are left out of the middle.\n').left).toBe(2);
+  expect(left).toEqual(NOTHING);
+  expect(read('… 2 lines are left out of the middle.\n').left.lines).toBe(2);
 });
 
 it('keeps the end of a rank after which others have printed much', () => {
@@ -123,7 +130,7 @@ it('keeps the end of a rank after which others have printed much', () => {
   const own = lines.filter(l => l.ranks[0] === 1).map(l => l.text);
   expect(own.slice(-2)).toEqual([`line ${rows - 3}`, `line ${rows - 1}`]);
   expect(own.length).toBeGreaterThanOrEqual(LAST_OF_RANK);
-  expect(lines.length + left).toBe(3 * rows);
+  expect(lines.length + left.lines).toBe(3 * rows);
 });
 
 it('shows the last lines of all ranks alike, in whatever blocks they came', () => {
@@ -143,7 +150,7 @@ it('shows the last lines of all ranks alike, in whatever blocks they came', () =
   }
   model.outputs.fromJSON([{ output_type: 'stream', name: 'stdout', text }]);
   const { lines, left } = readOutputs({ model } as unknown as CodeCell);
-  expect(lines.length + left).toBe(40_000);
+  expect(lines.length + left.lines).toBe(40_000);
   const behind = foldLines(lines).filter(line => line.gap);
   expect(behind.length).toBeGreaterThan(1000);
   expect(behind.filter(line => line.ranks.length !== 2)).toEqual([]);

@@ -1,4 +1,13 @@
 import { ILine, LABEL, parseRanks } from './lines';
+import {
+  countLines,
+  countsText,
+  IOmitted,
+  NOTHING,
+  readNotice,
+  together,
+  without
+} from '../text/omitted';
 
 /**
  * Maximum characters of one stream that a page keeps; beyond that, the middle is omitted. The head's journal
@@ -16,11 +25,13 @@ const LINE_MARK = / … (\d+) characters of this line are left out … /;
  * Notices of omitted lines: of the page, of the kernel (`kernel/output/rate_limit.py`), and of earlier
  * versions.
  */
-const MARK = /^… (\d+) lines are left out (?:of the middle|here)[.:].*\n/gm;
+const MARK = /^… (\d+) lines are left out (?:of the middle|here)([.:].*)\n/gm;
 
 /** The notice of omitted lines. */
-export const MARK_TEXT = (lines: number): string =>
-  `… ${lines} lines are left out of the middle.\n`;
+export function markText(omitted: IOmitted): string {
+  const counts = countsText(omitted);
+  return `… ${omitted.lines} lines are left out of the middle${counts && `: ${counts}`}.\n`;
+}
 
 /** A text without its middle, and the number of omitted lines; null if it is short enough. */
 export function trimmed(whole: string): string | null {
@@ -46,24 +57,23 @@ export function withoutMiddle(text: string, longSide: number): string {
   // the last line may still grow
   const open = rest.lastIndexOf('\n') + 1;
   const rows = rest.slice(0, open).split('\n').slice(0, -1);
-  const kept = endOf(rows, longSide).map(i => `${rows[i]}\n`);
-  return [
-    text.slice(0, first),
-    MARK_TEXT(gone + rows.length - kept.length),
-    ...kept,
-    rest.slice(open)
-  ].join('');
+  const kept = endOf(rows, longSide)
+    .map(i => `${rows[i]}\n`)
+    .join('');
+  const all = together(gone, countLines(rest.slice(0, open)));
+  const cut = without(all, countLines(kept));
+  return text.slice(0, first) + markText(cut) + kept + rest.slice(open);
 }
 
-/** A text between omissions, and the number of lines that are omitted before it. */
-export function betweenMarks(text: string): { text: string; left: number }[] {
-  const parts: { text: string; left: number }[] = [];
+/** A text between omissions, and the lines that are omitted before it. */
+export function betweenMarks(text: string): { text: string; left: IOmitted }[] {
+  const parts: { text: string; left: IOmitted }[] = [];
   let from = 0;
-  let left = 0;
+  let left = NOTHING;
   for (const match of text.matchAll(MARK)) {
     parts.push({ text: text.slice(from, match.index), left });
     from = match.index + match[0].length;
-    left = Number(match[1]);
+    left = readNotice(Number(match[1]), match[2]);
   }
   return [...parts, { text: text.slice(from), left }];
 }
@@ -174,11 +184,11 @@ function between(line: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(line.charAt(at)) ? at + 1 : at;
 }
 
-/** The text around the omission, and the number of omitted lines. */
-export function around(text: string): [string, number] {
-  let left = 0;
-  const rest = text.replace(MARK, (_, lines: string) => {
-    left += Number(lines);
+/** The text around the omission, and the omitted lines. */
+export function around(text: string): [string, IOmitted] {
+  let left = NOTHING;
+  const rest = text.replace(MARK, (_, lines: string, more: string) => {
+    left = together(left, readNotice(Number(lines), more));
     return '';
   });
   return [rest, left];

@@ -2,8 +2,9 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
+import { Cluster } from '../../tokens';
 import { CellWatch } from './cellEvents';
-import { RUN_KEY } from './storedRun';
+import { IRun, readRun, RUN_KEY } from './storedRun';
 
 it('leaves a cell whose view is closed, while another view keeps its model', async () => {
   const model = new CodeCellModel({});
@@ -46,4 +47,64 @@ it('leaves a cell whose view is closed, while another view keeps its model', asy
     expect(spy).not.toHaveBeenCalled();
   }
   watch.dispose();
+});
+
+/** What a cell's run becomes when its cluster has ended so. */
+function ended(
+  values: Cluster['summary']['values'],
+  { source = '%%distributed', count = null as number | null, error = '' } = {},
+  state: IRun['state'] = 'running'
+): IRun | null {
+  const model = new CodeCellModel({});
+  model.sharedModel.setSource(source);
+  model.executionCount = count;
+  model.setMetadata(RUN_KEY, {
+    run: 'r.1',
+    state,
+    ranks: [0, 1],
+    started: 5,
+    cluster: 'c'
+  });
+  if (error) {
+    model.outputs.add({
+      output_type: 'error',
+      ename: error,
+      evalue: '',
+      traceback: []
+    });
+  }
+  const watch = new CellWatch({
+    messages: new Signal({})
+  } as unknown as ConstructorParameters<typeof CellWatch>[0]);
+  watch.endUnrecorded({ model } as unknown as CodeCell, ({ cluster }) =>
+    cluster === 'c' ? { code: 'stopping', values, text: '' } : null
+  );
+  watch.dispose();
+  return readRun(model.getMetadata(RUN_KEY));
+}
+
+it('says of a cell how its cluster has ended', () => {
+  const killed = { by: 'killed', at: 9, log: '/logs/c.head' };
+  const failed = {
+    run: 'r.1',
+    state: 'failed',
+    ranks: [0, 1],
+    started: 5,
+    ended: 9,
+    said: [{ code: 'killed', values: {} }]
+  };
+  expect(ended(killed, { count: 2, error: 'Unreachable' })).toEqual(failed);
+  // no page was open when it ended
+  expect(ended(killed)).toEqual(failed);
+  const detached = { source: '%%distributed --no-wait', count: 2 };
+  expect(ended(killed, detached)).toEqual(failed);
+  expect(ended(killed, {}, 'waiting')?.state).toBe('not run');
+  const stopped = { by: 'server', at: 9 };
+  expect(ended(stopped)?.said).toEqual([{ code: 'stopped', values: stopped }]);
+  // a time that nobody has noted
+  expect(ended({ by: 'killed' })?.ended).toBeUndefined();
+
+  // it had ended before its cluster
+  expect(ended(killed, { count: 2 })?.state).toBe('running');
+  expect(ended({ by: 'unknown', at: 9 })?.state).toBe('running');
 });

@@ -9,9 +9,10 @@ import {
   requestOf,
   write
 } from './notebookDocument';
-import { readOutputs } from './cellOutput';
+import { isDetached, readOutputs } from './cellOutput';
+import { Cluster } from '../../tokens';
 import { SummaryPart } from './outcome';
-import { isOver, readRun, RUN_KEY } from './storedRun';
+import { endedWith, IRun, isOver, readRun, RUN_KEY } from './storedRun';
 import { Stops } from './stops';
 
 /** Events of cells, and their listeners. */
@@ -42,6 +43,17 @@ function markMagic(cell: CodeCell): void {
   cell.toggleClass(
     'jp-DtrainOutput-magic',
     /^%distributed\b/m.test(cell.model.sharedModel.getSource())
+  );
+}
+
+/** Whether a kernel has reported that a cell ended without an error; its cluster may have ended since. */
+function hasSucceeded({ model }: CodeCell): boolean {
+  const { executionCount, outputs, sharedModel } = model;
+  const failed = Array.from({ length: outputs.length }, (_, i) =>
+    outputs.get(i)
+  ).some(output => output.type === 'error');
+  return (
+    executionCount !== null && !failed && !isDetached(sharedModel.getSource())
   );
 }
 
@@ -139,21 +151,37 @@ export class CellWatch {
   }
 
   /**
-   * The record of a cell that failed because its cluster was stopped is gone: keep what the kernel reported.
+   * The record of a cell whose cluster has ended is gone: keep what the kernel reported, or else how the cluster ended.
+   *
+   * @param endingOf - how the cluster of a run has ended; null if that is not known.
    */
-  endUnrecorded(cell: CodeCell): void {
+  endUnrecorded(
+    cell: CodeCell,
+    endingOf: (run: IRun) => Cluster['summary'] | null
+  ): void {
     const run = readRun(cell.model.getMetadata(RUN_KEY));
     const ended = this._endedAt.get(cell);
-    if (!run || run.cleared || isOver(run.state) || ended === undefined) {
+    if (!run || run.cleared || isOver(run.state)) {
+      return;
+    }
+    const ending = endingOf(run);
+    if (!ending && ended === undefined) {
       return;
     }
     const output = readOutputs(cell);
-    if (output.failure) {
+    if (!output.failure) {
+      const over = ending && !hasSucceeded(cell) && endedWith(run, ending);
+      if (over) {
+        write(cell, over);
+      }
+    } else if (ended !== undefined) {
       const { interrupted, stopped } = output.failure;
       const stop = stopped ? (this.stopOf(cell) ?? output.failure.stop) : null;
       const state = interrupted ? 'interrupted' : 'failed';
       const parts = stop ? [{ code: 'stopped', values: stop }] : run.said;
-      write(cell, { ...run, state, ended, ...(parts && { said: parts }) });
+      const rest = { ...run };
+      delete rest.cluster;
+      write(cell, { ...rest, state, ended, ...(parts && { said: parts }) });
     }
   }
 

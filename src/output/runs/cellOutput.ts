@@ -8,11 +8,12 @@ import {
   IOutput
 } from '@jupyterlab/nbformat';
 
-import { plain } from '../lines/ansi';
+import { plain, printable } from '../lines/ansi';
 import { ILine, parseLines, parseRanks } from '../lines/lines';
 import { DisplayShape, Parts } from '../lines/parts';
 import { isSummaryPart, SummaryPart } from './outcome';
 import { FAILED, INTERRUPTED, STOPPED } from './storedRun';
+import { IOmitted, NOTHING, together } from '../text/omitted';
 import { placeIn } from '../lines/traceback';
 import { betweenMarks, shortLines, withoutMiddle } from '../lines/trim';
 
@@ -31,8 +32,8 @@ export type DisplayKind = 'figure' | 'table' | 'widget';
 /** The output of a distributed cell, from its notebook outputs. */
 export interface ICellOutput {
   lines: readonly ILine[];
-  /** Number of lines omitted in the middle. */
-  left: number;
+  /** The lines that are omitted in the middle. */
+  left: IOmitted;
   area: readonly IAreaRow[];
   /**
    * The sentence of a failure, and its tracebacks; null if there is none.
@@ -115,7 +116,7 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   const seen = new Set<number>();
   let failure: ICellOutput['failure'] = null;
   let stop: SummaryPart['values'] | undefined;
-  let left = 0;
+  let left = NOTHING;
   let gap = 0;
   const all = Array.from({ length: outputs.length }, (_, i) =>
     outputs.get(i).toJSON()
@@ -134,8 +135,8 @@ export function readOutputs(cell: CodeCell): ICellOutput {
         ? output.text.join('')
         : output.text;
       for (const shown of betweenMarks(cutMiddle(shortLines(text)))) {
-        left += shown.left;
-        gap += shown.left ? 1 : 0;
+        left = together(left, shown.left);
+        gap += shown.left.lines ? 1 : 0;
         for (const line of parseLines(shown.text, output.name === 'stderr')) {
           const part = numbering.text(line.ranks);
           const at = { ...(part && { part }), ...(gap && { gap }) };
@@ -158,7 +159,12 @@ export function readOutputs(cell: CodeCell): ICellOutput {
     } else if (isDisplayData(output) || isDisplayUpdate(output)) {
       const ours = output.metadata.dtrain as IOurs | undefined;
       stop = ours?.stop ?? stop;
-      area.push(...(ours?.area ?? []));
+      area.push(
+        ...(ours?.area ?? []).map(row => ({
+          ...row,
+          text: printable(row.text)
+        }))
+      );
       if (ours?.ended) {
         const { interrupted, said } = ours.ended;
         const sentence = textOf(output);

@@ -6,6 +6,7 @@ import { makeCluster } from '../../testing/clusters';
 import { record } from '../../testing/record';
 import { CellRecord, ILiveState } from '../../tokens';
 import { CellRecords } from './cellRecords';
+import { runOf } from './storedRun';
 
 it('reads once more what somebody asks for while an answer is on its way', async () => {
   const answers: ((records: CellRecord[]) => void)[] = [];
@@ -19,7 +20,11 @@ it('reads once more what somebody asks for while an answer is on its way', async
       )
   });
   const model = { clusters: [makeCluster()] } as unknown as ILiveState;
-  Object.assign(model, { changed: new Signal(model), link: 'open' });
+  Object.assign(model, {
+    changed: new Signal(model),
+    link: 'open',
+    endings: {}
+  });
   const records = new CellRecords(model, settings);
   await vi.waitFor(() => expect(answers).toHaveLength(1));
   expect(records.isRead).toBe(false);
@@ -40,6 +45,17 @@ it('reads once more what somebody asks for while an answer is on its way', async
   Object.assign(model, { clusters });
   (model.changed as Signal<ILiveState, void>).emit();
   await vi.waitFor(() => expect(answers).toHaveLength(3));
+
+  // how a cluster has ended that this page has not seen
+  const run = { ...runOf(record()), cluster: 'gone' };
+  expect(records.endingOf(run)).toBeNull();
+  const gone = { code: 'stopping', values: { by: 'killed' }, text: '' };
+  Object.assign(model, { endings: { gone } });
+  (model.changed as Signal<ILiveState, void>).emit();
+  expect(records.endingOf(run)).toBe(gone);
+  expect(records.endingOf(runOf(record()))).toBeNull();
+  answers[2]([]);
+  await vi.waitFor(() => expect(answers).toHaveLength(4));
   Object.assign(model, { link: 'lost' });
   expect(records.isRead).toBe(false);
   records.dispose();

@@ -4,8 +4,8 @@ import { Poll } from '@lumino/polling';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { request, RequestError } from '../../request/rest';
-import { CellRecord, ILiveState } from '../../tokens';
-import { IClusterRecord, INotebook, isOf } from './storedRun';
+import { CellRecord, Cluster, ILiveState } from '../../tokens';
+import { IClusterRecord, INotebook, IRun, isOf } from './storedRun';
 
 /** Polling interval for a running cell, ms. */
 const EVERY = 1000;
@@ -63,6 +63,11 @@ export class CellRecords implements IDisposable {
     return this._last(record => record.id === run) !== null;
   }
 
+  /** How the cluster of a run has ended; null if that is not known, or it has not. */
+  endingOf({ cluster }: IRun): Cluster['summary'] | null {
+    return (cluster && this._model.endings[cluster]) || null;
+  }
+
   /** The last run of a notebook's cell. */
   find(notebook: INotebook, cell: string): IClusterRecord | null {
     return this._last(
@@ -92,17 +97,18 @@ export class CellRecords implements IDisposable {
     return newest;
   }
 
-  /** Poll if a cell has started or ended, ranks were restarted, or a verdict has changed. */
+  /** Poll if a cell has started or ended, ranks were restarted, a verdict has changed, or a cluster has ended. */
   private _look(): void {
-    const records = JSON.stringify(
-      this._model.clusters.map(c => [
+    const records = JSON.stringify([
+      ...this._model.clusters.map(c => [
         c.id,
         c.state,
         c.world.generation, // changes even if a restart starts and ends between two frames
         c.running.map(r => [r.cell_id, r.started_at]),
         c.metrics.verdicts.map(v => v.id)
-      ])
-    );
+      ]),
+      Object.keys(this._model.endings)
+    ]);
     if (records !== this._lastRecords) {
       this._lastRecords = records;
       this.refresh();

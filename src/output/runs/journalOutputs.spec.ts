@@ -254,6 +254,52 @@ it('keeps a table that a rank displays beside a bar of an Output widget, which i
   expect(texts(all)).toEqual(['again', '', 'table', '[0] done\n']);
 });
 
+it('leaves an Output widget where it is if a page has stored in it what is drawn again', () => {
+  const shown = (data: object, inside?: string): Entry =>
+    entry(0, null, {
+      kind: 'display_data',
+      data: { data, metadata: {}, transient: inside ? { inside } : {} }
+    });
+  const told = (transient: object): Entry =>
+    entry(0, null, {
+      kind: 'update_display_data',
+      data: { data: { 'text/plain': '' }, metadata: {}, transient }
+    });
+  const draws = (text: string, inside = 'out'): Entry[] => [
+    entry(0, null, {
+      kind: 'clear_output',
+      data: { wait: true, transient: { inside } }
+    }),
+    shown({ 'text/html': text }, inside),
+    shown({ 'text/html': `below ${text}` }, inside)
+  ];
+  const view = { [WIDGET]: { model_id: 'out' } };
+  const box = { [WIDGET]: { model_id: 'box' } };
+  const data = (all: JournalOutputs): unknown[] =>
+    all
+      .outputs(record())
+      .map(output => output.data as Record<string, unknown>)
+      .filter(shown => shown['text/plain'] !== '');
+  const all = journal(
+    shown({ 'text/html': 'before' }),
+    shown(view),
+    shown({ 'text/html': 'after' }),
+    ...draws('1'),
+    told({ taken: 'out' })
+  );
+  const [before, after] = [{ 'text/html': 'before' }, { 'text/html': 'after' }];
+  expect(data(all)).toEqual([before, view, after]);
+  // no page was open
+  all.add(draws('2'));
+  const drawn = [{ 'text/html': '2' }, { 'text/html': 'below 2' }];
+  expect(data(all)).toEqual([before, ...drawn, after]);
+  all.add([told({ taken: 'out' }), shown(box), ...draws('in a box', 'in')]);
+  all.add([told({ taken: 'in' })]);
+  expect(data(all)).toEqual([before, view, after, box]);
+  all.add([...draws('3'), told({ closed: 'out' })]);
+  expect(data(all)).toEqual([before, after, box]);
+});
+
 it('shows what an Output widget captures once: in the widget, if a page has stored it there', () => {
   const out = { transient: { inside: 'out' } };
   const told = (transient: object): Entry =>

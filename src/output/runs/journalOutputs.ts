@@ -15,7 +15,7 @@ import {
 } from './journaledWidgets';
 import { enameOf } from './storedRun';
 import { overwrites, Screen } from '../lines/screen';
-import { MARK_TEXT, trimmed } from '../lines/trim';
+import { markText, trimmed } from '../lines/trim';
 
 type Entry = components['schemas']['Output'];
 
@@ -54,10 +54,10 @@ export class JournalOutputs {
     const outputs: IOutput[] = [];
     const ended = record.state === 'ended';
     const items = this._withLast(ended);
-    const { lines, before } = this._items.omitted;
+    const { left, before } = this._items.omitted;
     items.forEach((item, i) => {
-      if (i === before && lines) {
-        addText(outputs, 'stdout', MARK_TEXT(lines));
+      if (i === before && left.lines) {
+        addText(outputs, 'stdout', markText(left));
       }
       if (item.display) {
         outputs.push(item.display);
@@ -131,11 +131,9 @@ export class JournalOutputs {
     const closed = closedWidget(data);
     const over = closed ?? takenBy(data);
     const inside = capturerOf(data);
-    if (closed !== null) {
-      clearClosed(this._items.all, rank, closed);
-    }
     if (over !== null) {
       this._captured.forget(rank, over);
+      clearClosed(this._items.all, rank, closed);
     } else if (inside !== null && kind === 'clear_output') {
       this._captured.clear(rank, inside);
     } else if (inside !== null && text !== null) {

@@ -17,8 +17,9 @@ export function capturerOf(content: Content): string | null {
 /**
  * What Output widgets capture.
  *
- * A page stores it in the widget's state, where a reloaded page finds it. What no page has stored is shown after the
- * other output. Displays that a widget draws again and again, as rich's progress bars, take the widget's place.
+ * A page stores it in the widget's state, where a reloaded page finds it: the widget shows it. What no page has stored
+ * is shown after the other output. Displays that a widget draws again and again, as rich's progress bars, take the
+ * widget's place until a page has stored them: the widget itself would show what it had captured before.
  */
 export class Captured {
   /** What no page has stored in its widget's state: lines and displays. */
@@ -59,7 +60,17 @@ export class Captured {
 
   /** Forget what a page has stored in a widget's state, or what was in a widget that is closed. */
   forget(rank: number, widget: string): void {
-    this._kept.delete(`${rank} ${widget}`);
+    const key = `${rank} ${widget}`;
+    this._kept.delete(key);
+    this._next.set(key, 0);
+    for (const item of this._drawn.get(key) ?? []) {
+      const view = this._views.get(item);
+      if (view) {
+        item.display = view;
+      } else {
+        blanked(item);
+      }
+    }
   }
 
   /**
@@ -84,6 +95,11 @@ export class Captured {
       return false;
     }
     const places = drawn ?? items.filter(item => shows(item, rank, widget));
+    if (!drawn) {
+      places.forEach(({ display }, i) => {
+        this._views.set(places[i], display!);
+      });
+    }
     if (clears) {
       this._clears.delete(rank);
       this._kept.delete(key);
@@ -113,6 +129,8 @@ export class Captured {
   private _kept = new Map<string, IItem[]>();
   /** Rank and widget → which of these is drawn next. */
   private _next = new Map<string, number>();
+  /** Item of which a captured display has taken the place → the view of its widget. */
+  private _views = new WeakMap<IItem, IOutput>();
 }
 
 /** An item, whose text may be several lines. */

@@ -2,8 +2,14 @@ import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
 
-import { CellRecord } from '../../tokens';
-import { IRun, isOver, readRun, RUN_KEY, runOf } from './storedRun';
+import {
+  IClusterRecord,
+  IRun,
+  isOver,
+  readRun,
+  RUN_KEY,
+  runOf
+} from './storedRun';
 
 /** The parts of an open notebook that are needed. */
 interface IPanel {
@@ -31,10 +37,15 @@ export class KernelRestarts {
   }
 
   /** A cell's record in the form stored in the notebook, with what only the pages that were there know. */
-  runOf(cell: { model: ICellModel }, record: CellRecord): IRun {
+  runOf(
+    cell: { model: ICellModel },
+    { record, cluster }: IClusterRecord
+  ): IRun {
     const before = stored(cell);
     const noted = before?.run === record.id && before.restarted;
-    const run = runOf(record);
+    const known = runOf(record);
+    // if the cluster ends before it, how is known by the cluster's id
+    const run = isOver(known.state) ? known : { ...known, cluster: cluster.id };
     // no kernel waits for a detached cell: it goes on
     return !record.detached && (noted || this._runs.has(record.id))
       ? { ...run, restarted: true }

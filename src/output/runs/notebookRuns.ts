@@ -222,7 +222,7 @@ export class NotebookRuns implements IDisposable {
   private _update(cell: CodeCell, notebook: INotebook): boolean {
     if (this.isLive(cell)) {
       const found = this.recordOf(cell);
-      const known = found && this._restarts.runOf(cell, found.record);
+      const known = found && this._restarts.runOf(cell, found);
       // its end is stored once the kernel has sent all output
       if (known && !isOver(known.state)) {
         write(cell, known);
@@ -234,7 +234,7 @@ export class NotebookRuns implements IDisposable {
     }
     const found = this._records.find(notebook, cell.model.id);
     if (!found) {
-      this._watch.endUnrecorded(cell);
+      this._watch.endUnrecorded(cell, run => this._records.endingOf(run));
       return false;
     }
     const { record } = found;
@@ -257,7 +257,7 @@ export class NotebookRuns implements IDisposable {
       return false;
     }
     // a cell started with --no-wait, or one whose end the page received before the head's record
-    write(cell, this._restarts.runOf(cell, record));
+    write(cell, this._restarts.runOf(cell, found));
     return !hasEnded;
   }
 

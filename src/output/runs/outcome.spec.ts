@@ -113,3 +113,16 @@ it('shows the English text of a part that is new to it, else the sentence', () =
     });
   }
 });
+
+it('says what the panel does of a cluster whose head was killed', () => {
+  const { head } = outcomeOf(
+    [{ code: 'killed', values: {} }],
+    '',
+    false,
+    false,
+    trans
+  );
+  expect(head).toBe(
+    'The cluster ended unexpectedly. Its head process is gone. Variables are lost.'
+  );
+});

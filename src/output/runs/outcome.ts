@@ -4,7 +4,7 @@ import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
 import { formatRanks, listed, NBSP } from '../../metrics/format';
 import { ranksIn } from '../../metrics/rankSets';
-import { clusterStopped } from '../../verdicts/endings';
+import { clusterStopped, headGone } from '../../verdicts/endings';
 
 /** One part of a cell's result: its code and values, and its English text if known. */
 export type SummaryPart = Pick<
@@ -106,6 +106,8 @@ function words(
       );
     case 'stopped':
       return clusterStopped(values, trans);
+    case 'killed':
+      return trans.__('The cluster ended unexpectedly. %1', headGone(trans));
     case 'device':
       return trans._n(
         'CUDA fails on rank %2 until you replace it: %3.',

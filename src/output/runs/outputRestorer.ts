@@ -54,10 +54,8 @@ export class OutputRestorer {
     }
   }
 
-  private async _restore(
-    cell: CodeCell,
-    { record, cluster }: IClusterRecord
-  ): Promise<void> {
+  private async _restore(cell: CodeCell, found: IClusterRecord): Promise<void> {
+    const { record, cluster } = found;
     let known = this._followed.get(cell);
     if (known?.run !== record.id) {
       const journal = new JournalOutputs();
@@ -89,7 +87,7 @@ export class OutputRestorer {
         cell.model.executionCount = null;
         cell.model.executionState = 'running';
       }
-      write(cell, this._restarts.runOf(cell, record));
+      write(cell, this._restarts.runOf(cell, found));
     } finally {
       this._isWriting = false;
     }

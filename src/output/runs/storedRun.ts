@@ -41,6 +41,8 @@ export interface IRun {
   said?: SummaryPart[];
   /** Whether its kernel restarted before it ended. */
   restarted?: boolean;
+  /** Id of the cluster that runs it; left out once it has ended. */
+  cluster?: string;
   /** Whether the user has cleared its output, which is not restored. */
   cleared?: boolean;
 }
@@ -145,6 +147,42 @@ export function runOf(record: CellRecord): IRun {
     run.ended = round(record.ended_at);
   }
   return run;
+}
+
+/** Who may have stopped a cluster, of whom the sentence on a cell can tell. */
+const STOPPED_BY = [
+  'kernel',
+  'server',
+  'terminal',
+  'python',
+  'idle',
+  'shutdown'
+];
+
+/**
+ * A run that its cluster's end has ended.
+ *
+ * @param ending - the last state of the cluster.
+ * @returns null if it does not say how the cluster ended.
+ */
+export function endedWith(
+  { cluster: _, ...run }: IRun,
+  { values }: Cluster['summary']
+): IRun | null {
+  const killed = values.by === 'killed';
+  if (!killed && !STOPPED_BY.includes(String(values.by))) {
+    return null;
+  }
+  // where the log of its head is, is nothing for a notebook that is passed on
+  const part = killed
+    ? { code: 'killed', values: {} }
+    : { code: 'stopped', values };
+  return {
+    ...run,
+    state: run.state === 'waiting' ? 'not run' : 'failed',
+    said: [part],
+    ...(values.at ? { ended: round(Number(values.at)) } : {})
+  };
 }
 
 /** To 10 µs: a cell of 6.6 ms must not become one of 7 ms when its cluster has stopped. */

@@ -1,29 +1,39 @@
 import { ILine } from '../lines/lines';
+import { countRanks, IOmitted, together } from './omitted';
 import { lastRows } from '../lines/trim';
 
 /** Maximum number of lines drawn initially; the middle is omitted, and added in steps of this size. */
 export const MOST_LINES = 2000;
 
-/** Omitted lines in the middle, and how to show them. */
-export interface ILeft {
-  /** Approximate number of rows that only the journal has. */
-  gone: number;
+/** How to show the lines that are not drawn. */
+interface IShowing {
   /** Number of lines drawn at the beginning. */
   first: number;
-  /** Whether the number of omitted rows of this list is unknown. */
-  uncounted?: boolean;
   /** Show more of them; null if they are no longer available. */
   show: (() => void) | null;
+}
+
+/** The lines of a cell that only the journal has. */
+export interface ILeft extends IShowing {
+  gone: IOmitted;
+}
+
+/** The rows of a list that the page lacks. */
+export interface ILeftRows extends IShowing {
+  gone: number;
+  /** Whether there may be more. */
+  atLeast?: boolean;
 }
 
 /** The lines that are drawn before and after those that are not, which are at least where the page lacks lines. */
 export function shownOf(
   lines: readonly ILine[],
-  left: Pick<ILeft, 'gone' | 'first'>
+  left: Omit<ILeftRows, 'show'>
 ): { first: readonly ILine[]; last: readonly ILine[] } {
   const half = MOST_LINES / 2;
+  const lacks = left.gone > 0 || left.atLeast;
   const fits = lines.length <= left.first + half;
-  if (fits && !left.gone) {
+  if (fits && !lacks) {
     return { first: lines, last: [] };
   }
   const gap = lines.findIndex(line => line.gap);
@@ -33,23 +43,50 @@ export function shownOf(
   }
   const first = lines.slice(
     0,
-    Math.min(left.first, lines.length - half, left.gone ? at : Infinity)
+    Math.min(left.first, lines.length - half, lacks ? at : Infinity)
   );
   return { first, last: endOf(lines, first.length, half) };
 }
 
 /**
- * Number of omitted lines that will be rows of the list of all ranks.
+ * The omitted lines as rows of the list of all ranks.
  *
- * They are counted as ranks printed them; as rows they are folded, like those that the page has.
+ * Lines of several ranks may be folded into one row, of each rank one. So there are at least as many rows as one rank
+ * has lines, and at most as many as were printed.
+ *
+ * @param rows - rows of the lines that the page has.
+ * @param lines - these lines.
+ * @param size - number of ranks that run the cell.
  */
 export function rowsOf(
-  left: ILeft,
+  { gone, ...showing }: ILeft,
   rows: readonly ILine[],
-  lines: readonly ILine[]
-): ILeft {
-  const share = rows.length ? rows.length / lines.length : 1;
-  return { ...left, gone: Math.ceil(left.gone * share) };
+  lines: readonly ILine[],
+  size: number
+): ILeftRows {
+  if (!gone.lines) {
+    return { ...showing, gone: 0 };
+  }
+  const here = countRanks(lines);
+  const counts = [...together(gone, here).ofRank.values()];
+  const most = Math.max(0, ...counts);
+  const printed = counts.reduce((sum, count) => sum + count, gone.unknown);
+  const all =
+    here.unknown + Math.max(most, Math.ceil(printed / Math.max(1, size)));
+  const missing = Math.max(0, all - rows.length);
+  return { ...showing, gone: missing, atLeast: missing < gone.lines };
+}
+
+/** The omitted lines of one rank. */
+export function linesLeft(
+  { gone, ...showing }: ILeft,
+  rank: number
+): ILeftRows {
+  return {
+    ...showing,
+    gone: gone.ofRank.get(rank) ?? 0,
+    atLeast: gone.unknown > 0
+  };
 }
 
 /** The last lines, preceded by the last lines of other ranks. */

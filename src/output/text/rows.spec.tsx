@@ -5,7 +5,9 @@ import { expect, it } from 'vitest';
 
 import { foldLines } from '../lines/fold';
 import { parseLines } from '../lines/lines';
-import { MOST_LINES, rowsOf, shownOf } from './leftLines';
+import { countLines, countsText, NOTHING, readNotice } from './omitted';
+import { around, betweenMarks, markText, withoutMiddle } from '../lines/trim';
+import { linesLeft, MOST_LINES, rowsOf, shownOf } from './leftLines';
 import { Area, Lines } from './rows';
 
 it('shows what each rank printed last, also where another one went on for long', () => {
@@ -30,26 +32,98 @@ it('shows what each rank printed last, also where another one went on for long',
 });
 
 it('promises no number of lines that it does not know', () => {
-  const shown = renderToStaticMarkup(
-    <Lines
-      lines={parseLines('[0-1] a\n', false)}
-      left={{ gone: 10457, first: MOST_LINES / 2, show: null }}
-      trans={nullTranslator.load('dtrain_lab')}
-    />
-  );
-  expect(shown).toContain('About 10,000 more lines.');
+  const drawn = (gone: number): string =>
+    renderToStaticMarkup(
+      <Lines
+        lines={parseLines('[0-1] a\n', false)}
+        left={{ gone, atLeast: true, first: MOST_LINES / 2, show: null }}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  expect(drawn(10457)).toContain('At least 10,457 more lines.');
+  expect(drawn(0)).toContain('More lines are not shown.');
 });
 
-it('counts lines that the page does not have as the rows that they will be', () => {
-  const text = Array.from({ length: 100 }, (_, i) =>
-    [0, 1].map(rank => `[${rank}] rank ${rank} line ${i}\n`).join('')
+const alike = (from: number, to: number, one = 'step', other = one): string =>
+  Array.from(
+    { length: to - from },
+    (_, i) => `[0] ${one} ${from + i}\n[1] ${other} ${from + i}\n`
   ).join('');
-  const lines = parseLines(text, false);
-  const folded = foldLines(lines);
-  expect(folded).toHaveLength(100);
-  const left = { gone: 9000, first: MOST_LINES / 2, show: null };
-  expect(rowsOf(left, folded, lines).gone).toBe(4500);
-  expect(rowsOf(left, [], []).gone).toBe(9000);
+
+it('says how many rows are not shown, as all lines would be', () => {
+  for (const text of [
+    alike(0, 5_000),
+    alike(0, 5_000, 'rank 0 line', 'rank 1 line'),
+    // rank 1 prints each block after rank 0
+    Array.from({ length: 10 }, (_, i) => alike(500 * i, 500 * (i + 1)))
+      .map(block =>
+        block
+          .split('\n')
+          .sort((a, b) => a.slice(0, 3).localeCompare(b.slice(0, 3)))
+          .slice(1)
+          .map(row => `${row}\n`)
+          .join('')
+      )
+      .join(''),
+    // the kernel has merged most lines
+    alike(0, 2_500) +
+      Array.from({ length: 2_500 }, (_, i) => `[0-1] at ${i}\n`).join('')
+  ]) {
+    const [{ text: first, left: none }, { text: last, left: gone }] =
+      betweenMarks(withoutMiddle(text, 20_000));
+    expect(none).toEqual(NOTHING);
+    const lines = [
+      ...parseLines(first, false),
+      ...parseLines(last, false).map(line => ({ ...line, gap: 1 }))
+    ];
+    const showing = { first: MOST_LINES / 2, show: null };
+    const rows = foldLines(lines);
+    const left = rowsOf({ gone, ...showing }, rows, lines, 2);
+    const all = foldLines(parseLines(text, false)).length;
+    expect(all).toBe(5_000);
+    expect(rows.length + left.gone).toBe(all);
+    expect(linesLeft({ gone, ...showing }, 1)).toEqual({
+      ...showing,
+      atLeast: false,
+      gone: 5_000 - lines.filter(line => line.ranks.includes(1)).length
+    });
+  }
+});
+
+it('says at least how many rows are not shown where ranks print different lines, or no notice counts them', () => {
+  const showing = { first: MOST_LINES / 2, show: null };
+  const lines = parseLines(alike(0, 100, 'step', 'other'), false);
+  const rows = foldLines(lines);
+  expect(rows).toHaveLength(200);
+  const counted = countLines(alike(0, 4500, 'step', 'other'));
+  expect(rowsOf({ gone: counted, ...showing }, rows, lines, 2)).toEqual({
+    ...showing,
+    gone: 4600 - 200,
+    atLeast: true
+  });
+  const gone = readNotice(9000, '.');
+  expect(rowsOf({ gone, ...showing }, [], [], 2)).toMatchObject({
+    gone: 4500,
+    atLeast: true
+  });
+  // all that one rank has printed is counted
+  expect(rowsOf({ gone, ...showing }, [], [], 1)).toMatchObject({
+    gone: 9000,
+    atLeast: false
+  });
+  expect(linesLeft({ gone, ...showing }, 1)).toMatchObject({
+    gone: 0,
+    atLeast: true
+  });
+});
+
+it('reads of a notice what it was made of', () => {
+  const text = '[0] a\n[1] b\n[0-1] c\n[3] d\nnobody\n';
+  const gone = countLines(text);
+  expect(countsText(gone)).toBe(
+    '2 of each of ranks 0-1, 1 of rank 3, 1 of no rank'
+  );
+  expect(around(`a\n${markText(gone)}b\n`)).toEqual(['a\nb\n', gone]);
 });
 
 it('offers the lines of a rank that the page has none of', () => {
@@ -57,9 +131,9 @@ it('offers the lines of a rank that the page has none of', () => {
     <Lines
       lines={[]}
       left={{
-        gone: 9000,
+        gone: 0,
         first: MOST_LINES / 2,
-        uncounted: true,
+        atLeast: true,
         show: () => undefined
       }}
       trans={nullTranslator.load('dtrain_lab')}

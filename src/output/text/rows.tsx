@@ -5,44 +5,29 @@ import { formatCount, formatRanks, formatShare } from '../../metrics/format';
 import { placesOf } from '../lines/fold';
 import { IBar, ILine, IPlace, parseBar, withoutBar } from '../lines/lines';
 import { IAreaRow } from '../runs/cellOutput';
-import { ILeft, shownOf } from './leftLines';
+import { ILeftRows, shownOf } from './leftLines';
 import { Text } from './text';
 import { stylesBefore } from '../lines/ansi';
 
 /** Labelled lines in one column. */
 export function Lines(props: {
   lines: readonly ILine[];
-  left: ILeft;
+  left: ILeftRows;
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { lines, left, trans } = props;
-  if (!lines.length && !left.gone) {
+  if (!lines.length && !left.gone && !left.atLeast) {
     return null;
   }
   const { first, last } = shownOf(lines, left);
   const more = left.gone + lines.length - first.length - last.length;
-  let text = trans._n(
-    '%2 more line.',
-    '%2 more lines.',
-    more,
-    formatCount(more)
-  );
-  if (left.uncounted) {
-    text = trans.__('More lines are not shown.');
-  } else if (left.gone) {
-    text = trans._n(
-      'About %2 more line.',
-      'About %2 more lines.',
-      more,
-      formatCount(roundly(more))
-    );
-  }
+  const text = leftText(more, !!left.atLeast, trans);
   return (
     <ul className="jp-DtrainOutput-lines">
       {first.map((line, i) => (
         <Line key={i} line={line} trans={trans} />
       ))}
-      {more > 0 && (
+      {text && (
         <li className="jp-DtrainOutput-left">
           <Label ranks={[]} />
           <span>
@@ -67,10 +52,23 @@ export function Lines(props: {
   );
 }
 
-/** A number rounded to its accuracy. */
-function roundly(count: number): number {
-  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
-  return Math.round(count / unit) * unit;
+/** How many lines are not drawn; empty if all are. */
+function leftText(
+  more: number,
+  atLeast: boolean,
+  trans: TranslationBundle
+): string {
+  if (more <= 0) {
+    return atLeast ? trans.__('More lines are not shown.') : '';
+  }
+  return atLeast
+    ? trans._n(
+        'At least %2 more line.',
+        'At least %2 more lines.',
+        more,
+        formatCount(more)
+      )
+    : trans._n('%2 more line.', '%2 more lines.', more, formatCount(more));
 }
 
 function AnyLine(props: {

@@ -1,10 +1,10 @@
 import React from 'react';
 
-import { isStyled, spansOf } from '../lines/ansi';
+import { isStyled, printable, spansOf } from '../lines/ansi';
 
 /** A line of a terminal: its colours as JupyterLab draws them, and its links. */
 export function Text(props: { text: string }): JSX.Element {
-  const { text } = props;
+  const text = printable(props.text);
   if (!isStyled(text)) {
     return <>{text}</>;
   }

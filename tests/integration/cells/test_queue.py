@@ -96,6 +96,20 @@ def test_waiting_can_be_given_up_and_the_cell_goes_on(notebook: Notebook) -> Non
     assert "were interrupted" in notebook.run("%distributed wait").error
 
 
+def test_what_is_shown_of_a_cluster_has_the_cells_that_wait(notebook: Notebook) -> None:
+    cluster = next(c for c in dt.clusters() if c.name == "queue")
+    assert not cluster.info()["waiting"]
+    notebook.run("%%distributed --no-wait\nimport time\ntime.sleep(600)")
+    notebook.run("%%distributed 1 --no-wait\npass")
+    (waiting,) = cluster.info()["waiting"]
+    assert re.fullmatch(r"\[\d+\]", waiting["cell"])
+    assert waiting["kind"] == "cell"
+    notebook.run("%distributed interrupt")
+    for _ in range(2):
+        notebook.run("%distributed wait")
+    assert not cluster.info()["waiting"]
+
+
 def test_by_rank_gives_a_block_for_each(notebook: Notebook) -> None:
     ran = notebook.run("%%distributed --by-rank\nfor i in range(3): print(i)")
     assert ran.stdout == "[0] 0\n[0] 1\n[0] 2\n[1] 0\n[1] 1\n[1] 2\n"

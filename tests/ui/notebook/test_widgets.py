@@ -41,10 +41,11 @@ for _ in tqdm(range(8), desc=f'epoch of {rank}'):
 
 CAPTURES = """%%distributed 0
 import ipywidgets as w
-from IPython.display import clear_output
-shown, status, stop, stopped = w.Output(), w.Output(), w.Button(description='stop'), []
+from IPython.display import HTML, clear_output
+shown, status, drawn = w.Output(), w.Output(), w.Output()
+stop, stopped = w.Button(description='stop'), []
 stop.on_click(lambda _: stopped.append(1))
-display(shown, status, stop)
+display(shown, status, drawn, stop)
 with shown:
     print('in the widget')
     display(w.IntSlider())
@@ -52,6 +53,9 @@ for i in range(3):
     with status:
         clear_output(wait=True)
         print('status', i)
+    with drawn:
+        clear_output(wait=True)
+        display(HTML(f'<i>drawn {i}</i>'))
 print('outside')"""
 LOOPS = """%%distributed 0
 import time
@@ -153,16 +157,16 @@ def test_a_page_reloaded_while_a_cell_runs_has_what_output_widgets_show_once(lab
     run_cell(page, 0)
     page.get_by_text(f"{name} is ready").wait_for()
     run_cell(page, 1)
-    texts = ("in the widget", "status 2", "outside")
+    texts = ("in the widget", "status 2", "drawn 2", "outside")
     for text in texts:
         cell(page, 1).get_by_text(text, exact=True).wait_for()
 
     def stored() -> bool:
         journal = lab.request("GET", f"clusters/{name}/output?after=0&most=1000")
         said = [e["data"]["transient"] for e in journal if e["kind"] == "update_display_data"]
-        return len({told["taken"] for told in said if "taken" in told}) == 2
+        return len({told["taken"] for told in said if "taken" in told}) == 3
 
-    wait_until(stored, 20, "both widgets to have their output")
+    wait_until(stored, 20, "all widgets to have their output")
     run_cell(page, 2)
     cell(page, 2).get_by_text("[*]:").wait_for()
     # nothing was saved, and the kernel is busy
@@ -175,7 +179,7 @@ def test_a_page_reloaded_while_a_cell_runs_has_what_output_widgets_show_once(lab
     for text in texts:
         shown = cell(page, 1).get_by_text(text, exact=True)
         assert shown.locator("visible=true").count() == 1, text
-    for text in texts[:2]:
+    for text in texts[:3]:
         cell(page, 1).locator(".jupyter-widgets").get_by_text(text, exact=True).wait_for()
     button.click()
     cell(page, 2).get_by_text("stopped [1]", exact=True).wait_for()

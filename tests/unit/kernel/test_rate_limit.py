@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtrain_lab.kernel.output.rate_limit import CHUNK, Allowance, Backlog, Message, chunks, left_out
+from dtrain_lab.kernel.output.omitted import left_out
+from dtrain_lab.kernel.output.rate_limit import CHUNK, Allowance, Backlog, Message, chunks
 from dtrain_lab.wire.processes.settings import OutputLimits
 
 LIMITS = OutputLimits()
@@ -106,8 +107,21 @@ def test_what_is_not_text_stays_and_keeps_its_place() -> None:
     backlog.shorten()
     drain(backlog, server)
     assert [message.kind for message in server.got] == ["stream", "display_data", "stream"]
-    assert server.got[0].text == left_out(10)
-    assert server.got[2].text == left_out(20)
+    assert server.got[0].text == left_out(10, Counter({"0": 10}))
+    assert server.got[2].text == left_out(20, Counter({"0": 20}))
+
+
+def test_the_notice_says_how_many_lines_of_each_rank_are_left_out() -> None:
+    backlog, server = Backlog(LIMITS, MOST), Server()
+    backlog.add(text("[0] a\n[1] b\n[0-1] both\n"))
+    backlog.add(text("[0,2-3] more\n[10] a\nprinted by no rank\n"))
+    backlog.add(text("[3] [0] in the text\n"))
+    backlog.shorten()
+    drain(backlog, server)
+    assert server.text() == (
+        "… 7 lines are left out here: they came faster than the Jupyter server passes on "
+        "(3 of rank 0, 2 of each of ranks 1,3, 1 of each of ranks 2,10, 1 of no rank).\n"
+    )
 
 
 def test_without_limits_nothing_waits() -> None:

@@ -6,6 +6,7 @@ from dtrain_lab.head.cells.cell_queue import CellQueue
 from dtrain_lab.head.cells.cell_registry import CellRegistry
 from dtrain_lab.head.cells.running_cell import Running
 from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import WaitingCell
 
 
 def test_a_cell_for_which_no_client_waits_is_marked() -> None:
@@ -26,3 +27,16 @@ def test_what_a_cell_is_does_not_depend_on_its_name() -> None:
     first, second = registry.records()
     assert (first.kind, second.kind) == ("post_mortem", "cell")
     assert [waits.kind for waits in second.waits_for] == ["post_mortem"]
+
+
+def test_the_frame_tells_which_cells_wait_and_of_which_notebooks() -> None:
+    registry = CellRegistry(CellQueue(lambda _: True))
+    for name, began_at, asked_at in [("[2]", 1.0, 1.0), ("[9]", None, 3.0), ("[4]", None, 2.0)]:
+        order = clients.Run(
+            cell=name, code="", label=name, notebook=f"/w/{name[1]}.ipynb", cell_id=f"id {name}"
+        )
+        registry._cells[name] = Running(order, (0,), b"", None, {0}, asked_at, 0, began_at=began_at)
+    assert registry.queued == (
+        WaitingCell("[4]", "/w/4.ipynb", "id [4]"),
+        WaitingCell("[9]", "/w/9.ipynb", "id [9]"),
+    )
