@@ -5,7 +5,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { Failure } from '../failure';
-import { magicOf, readOutputs } from './cellOutput';
+import { kindOf, magicOf, readOutputs, WIDGET } from './cellOutput';
 
 it('shows a syntax error as other errors: a link to its line, and the line marked', () => {
   const model = new CodeCellModel({});
@@ -105,4 +105,18 @@ it('reads what the magic of a cell asks for, from its first line', () => {
   expect(magicOf('%distributed wait\n')).toEqual(any);
   expect(magicOf('%distributed output')).toEqual(any);
   expect(magicOf('%distributed status')).toBeNull();
+});
+
+it.each([
+  ['figure', { 'image/png': 'x', 'text/plain': '<Figure>' }],
+  // the renderer of charts adds the image once it has drawn them
+  [
+    'table',
+    { 'application/vnd.plotly.v1+json': {}, 'text/plain': '', 'image/png': 'x' }
+  ],
+  ['table', { 'text/html': '<table/>', 'image/png': 'x' }],
+  ['widget', { [WIDGET]: {}, 'image/png': 'x' }]
+])('gives a %s its place by its types', (kind, data) => {
+  const output = { output_type: 'display_data', metadata: {}, data };
+  expect(kindOf(output)).toBe(kind);
 });

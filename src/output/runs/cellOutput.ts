@@ -229,6 +229,8 @@ export function isBlank(output: IOutput): boolean {
 }
 
 const IMAGE = /^image\//;
+/** Types of charts and the like, to which their renderers add an image when they have drawn them. */
+const DRAWN = /^(text\/html$|application\/vnd\.)/;
 /** Type of a widget's view. */
 export const WIDGET = 'application/vnd.jupyter.widget-view+json';
 
@@ -244,7 +246,7 @@ export function kindOf(output: IOutput): DisplayKind {
     return 'widget';
   }
   const image = types.some(type => IMAGE.test(type));
-  return image && !types.includes('text/html') ? 'figure' : 'table';
+  return image && !types.some(type => DRAWN.test(type)) ? 'figure' : 'table';
 }
 
 function cutMiddle(text: string): string {
