@@ -12,6 +12,7 @@ from dtrain_lab.metrics.diagnosis_text import (
     too_unsteady,
     waits_elsewhere,
 )
+from dtrain_lab.text import rank_names
 from dtrain_lab.text.units import known_share
 
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
@@ -64,6 +65,17 @@ def why_none(of: Measured | None, busy: str) -> str:
         f"Computation takes the time: communication is {known_share(of.share, of.error)} of a step, "
         f"waiting for data {waits}."
     )
+
+
+def resized(ranks: int, size: int) -> str:
+    """Return why there is no advice on a loop that ran on another number of ranks.
+
+    Args:
+        ranks: number of ranks on which it ran.
+        size: number of ranks of the world now.
+    """
+    now = "is 1 now. Train some steps on it" if size == 1 else f"are {size:,} now. Train some steps on them"
+    return f"The last training loop ran on {rank_names.count(ranks)}, and there {now} for advice."
 
 
 def asks_diagnosis(why: str) -> bool:
