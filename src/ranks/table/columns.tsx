@@ -120,8 +120,13 @@ function doingColumn(
     head: alarm ? trans.__('Where') : trans.__('Doing'),
     value: doingNow,
     show: doingNow,
-    // makes room for the column of other waits
-    width: sleeps ? 'minmax(84px, 1.3fr)' : 'minmax(116px, 1.3fr)'
+    // where ranks stand is longer than what they do, and their steps then have no times; of a sleeping loop, there is a
+    // column more
+    width: alarm
+      ? 'minmax(116px, 4fr)'
+      : sleeps
+        ? 'minmax(84px, 1.3fr)'
+        : 'minmax(116px, 1.3fr)'
   };
 }
 
