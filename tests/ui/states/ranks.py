@@ -107,10 +107,11 @@ def _bounded(stage: Stage) -> None:
 
 
 WHERE_IS_WHOLE = """view => {
+    document.querySelector(`${view} [data-row='7']`)?.scrollIntoView({ block: 'nearest' });
     const cells = [...document.querySelectorAll(`${view} [role=gridcell][title]`)];
     return cells.length > 0 && cells.every(cell => cell.scrollWidth <= cell.clientWidth);
 }"""
-"""No text of the table is cut off: there is room."""
+"""The rows, which are drawn where they are seen, have no text that is cut off."""
 
 
 def _stuck(stage: Stage) -> None:
@@ -119,9 +120,9 @@ def _stuck(stage: Stage) -> None:
     stage.answers("GET", "clusters/sft-8/history", past(8, 15))
     stage.hear([training("sft-8", ranks_of(8))])
     stage.command("dtrain-lab:show-ranks", id="sft-8")
-    stage.hear([hanging(STUCK)])
+    stage.page.locator(f"{VIEW} [data-row='5']").wait_for(state="attached")
+    stage.hear([hanging(STUCK)], after_s=1)
     stage.page.locator(VIEW).get_by_role("button", name="Where").wait_for()
-    stage.page.locator(f"{VIEW} [data-row='7']").scroll_into_view_if_needed()  # drawn where it is seen
     stage.page.wait_for_function(WHERE_IS_WHOLE, arg=VIEW)
 
 

@@ -73,7 +73,10 @@ def test_what_was_tried_has_the_batch_of_the_ranks_of_now(world: World) -> None:
     assert advice.tried.other_ranks == 2
     assert advice.cost.startswith("The effective batch becomes 384: ")
     assert advice.values["batch"] == 384
-    assert resize(world, 1).metrics.advice == (), "one rank exchanges nothing"
+    alone = resize(world, 1).metrics
+    assert alone.advice == (), "one rank exchanges nothing"
+    assert alone.no_advice.endswith("and there is 1 now. Train some steps on it, or run Diagnose.")
+    assert alone.diagnosis_helps
 
 
 def test_a_diagnosis_on_the_ranks_of_now_gives_their_advice(world: World) -> None:
