@@ -78,7 +78,8 @@ def resized(ranks: int, size: int) -> str:
     now, them = ("is 1 now", "it") if size == 1 else (f"are {size:,} now", "them")
     # a rank that is new has nothing to repeat
     how = OR_DIAGNOSE if size < ranks else " for advice."
-    return f"The last training loop ran on {rank_names.count(ranks)}, and there {now}. Train some steps on {them}{how}"
+    ran = f"The last training loop ran on {rank_names.count(ranks)}, and there {now}."
+    return f"{ran} Train some steps on {them}{how}"
 
 
 def asks_diagnosis(why: str) -> bool:
