@@ -42,7 +42,7 @@ export class Editor extends Widget implements Dialog.IBodyWidget<string> {
     this._area.addEventListener('input', () => this._note());
     this._area.addEventListener('scroll', () => this._note());
     this._area.addEventListener('blur', () => this._note());
-    this._place = before?._place ?? null;
+    this._place = before?._place ?? { start: 0, end: 0, top: 0 };
     this.node.append(this._area);
     if (error) {
       const wrong = document.createElement('p');
@@ -62,11 +62,9 @@ export class Editor extends Widget implements Dialog.IBodyWidget<string> {
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    const place = this._place;
-    if (place) {
-      this._area.setSelectionRange(place.start, place.end);
-      this._area.scrollTop = place.top;
-    }
+    const { start, end, top } = this._place;
+    this._area.setSelectionRange(start, end);
+    this._area.scrollTop = top;
   }
 
   /** Once the dialog is closed, the field no longer tells. */
@@ -97,7 +95,7 @@ export class Editor extends Widget implements Dialog.IBodyWidget<string> {
   }
 
   private _area = document.createElement('textarea');
-  private _place: IPlace | null = null;
+  private _place: IPlace;
   private _showsKeys = false;
 }
 
@@ -136,6 +134,7 @@ export class ProfileDialog extends NamedDialog<string> {
         Dialog.okButton({ label: trans.__('Save') })
       ]
     });
+    this.addClass('jp-DtrainCluster-profileDialog');
   }
 
   /** Ask, until the dialog is closed by a button, Escape or a click outside. */
