@@ -79,7 +79,8 @@ export class Editor extends Widget implements Dialog.IBodyWidget<string> {
     toggle.className = 'jp-DtrainUi-link';
     const list = document.createElement('pre');
     list.textContent = keys;
-    list.tabIndex = 0;
+    list.tabIndex = 0; // scrolled by keyboard, too
+    list.setAttribute('role', 'region');
     list.setAttribute('aria-label', this._trans.__('All keys of a profile'));
     const show = (shows: boolean): void => {
       this._showsKeys = shows;
