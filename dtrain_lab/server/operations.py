@@ -26,6 +26,7 @@ from dtrain_lab.wire.site import (
     KernelUse,
     LiveFrame,
     Measurement,
+    ProfileFile,
     ProfileText,
     RankSet,
     SignedIn,
@@ -65,7 +66,7 @@ FORMATS = tuple(kind.partition(";")[0] for name, kind in TYPES.items() if name !
 NUMBERS = ("after", "most", "since", "last")
 OPERATIONS = (
     Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
-    Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
+    Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileFile),
     Operation("put", "/profiles/{identity}", "Write a profile's file.", list[Listed], body=ProfileText),
     Operation("delete", "/profiles/{identity}", "Delete a profile's file.", list[Listed]),
     Operation(

@@ -1603,7 +1603,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ProfileText"];
+                        "application/json": components["schemas"]["ProfileFile"];
                     };
                 };
                 /** @description An error. */
@@ -4085,6 +4085,14 @@ export interface components {
             ranks: number;
             room: components["schemas"]["Summary"][];
             warnings: string[];
+        };
+        /**
+         * ProfileFile
+         * @description The text of a profile's file, with what helps to edit it.
+         */
+        ProfileFile: {
+            keys: string;
+            text: string;
         };
         /**
          * ProfileText

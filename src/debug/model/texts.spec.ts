@@ -142,9 +142,9 @@ it('says of ranks that were not looked at what the headline says of them', () =>
   expect(said(1)).toBe('rank 1 waits');
 });
 
-it("says whose variables are listed where they are no rank's", () => {
+it('says whose variables are listed', () => {
   const ranks = [rank(0), rank(1, { phase: 'idle' })];
-  expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('');
+  expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('Of rank 0:');
   expect(whoseVariables(view(ranks, { focus: 1 }), trans)).toBe(
     'Of the kernel, not of a rank:'
   );
