@@ -1118,6 +1118,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/{identity}/logs/matches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The number of a log's lines that contain `search`, before and after an `offset`. */
+        get: {
+            parameters: {
+                query?: {
+                    offset?: string;
+                    ranks?: string;
+                    search?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LogMatches"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/{identity}/metrics": {
         parameters: {
             query?: never;
@@ -3551,6 +3602,14 @@ export interface components {
             values: {
                 [key: string]: number | string;
             };
+        };
+        /**
+         * LogMatches
+         * @description Numbers of the lines of a log that contain a text: `before` an offset, and `after` it.
+         */
+        LogMatches: {
+            after: number;
+            before: number;
         };
         /**
          * LogPiece

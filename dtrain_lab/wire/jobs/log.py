@@ -41,3 +41,10 @@ class LogPiece(Struct, frozen=True):
     first_error: JobError | None = None
     start: bool = False
     bars: tuple[LogBars, ...] = ()
+
+
+class LogMatches(Struct, frozen=True):
+    """Numbers of the lines of a log that contain a text: `before` an offset, and `after` it."""
+
+    before: int
+    after: int
