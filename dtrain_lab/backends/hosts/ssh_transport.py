@@ -135,7 +135,7 @@ head -c "$2" -- "$1" | count; tail -c "+$(($2 + 1))" -- "$1" | count; true"""
 
 
 def _shown(text: bytes, before: bytes) -> bytes:
-    """Return grep's expression for a line that shows a text: only its last state, as `cells.merge.last_state`."""
+    """Return grep's expression for a line whose last state (`cells.merge.last_state`) has a text."""
     return b"^" + before + b"(.*\r)?[^\r]*" + in_any_case(text) + b"[^\r]*\r*$"
 
 

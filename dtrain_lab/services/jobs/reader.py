@@ -102,7 +102,7 @@ class JobReader:
             offset = position or (job_log.END if first_error else offset)
         part = await job_log.read(self._record, self._places, offset, ranks)
         end = self._job.state in JOB_ENDED and not part.more
-        return LogPiece(part.lines, part.offset, end, error, part.start, part.bars)
+        return LogPiece(part.lines, part.offset, end, error, part.start, part.bars, part.more)
 
     async def log_matches(
         self, text: str, *, offset: str = job_log.START, ranks: Collection[int] | None = None
