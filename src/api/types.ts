@@ -3058,6 +3058,8 @@ export interface components {
             error: components["schemas"]["JobError"] | null;
             exit_code: number | null;
             failed_rank: number | null;
+            /** @default false */
+            fails_again: boolean;
             id: string;
             may: string[];
             metrics: components["schemas"]["Metrics"];
@@ -3616,7 +3618,7 @@ export interface components {
          * @description A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
          *
          *     `start`: it begins with the log's first line. `bars`: the latest progress bars of each rank and stream for
-         *     which the piece has any.
+         *     which the piece has any. `more`: the log may have more already.
          */
         LogPiece: {
             /** @default [] */
@@ -3626,6 +3628,8 @@ export interface components {
             /** @default null */
             first_error: components["schemas"]["JobError"] | null;
             lines: components["schemas"]["Log"][];
+            /** @default false */
+            more: boolean;
             offset: string;
             /** @default false */
             start: boolean;

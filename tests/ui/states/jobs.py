@@ -138,6 +138,7 @@ FAILED = ended(
     "Failed after 41 min: rank 11 ran out of GPU memory.",
     41,
     error=ERROR,
+    fails_again=True,
     failed_rank=11,
     checkpoint_step=1000,
     parent="sft-7b",
