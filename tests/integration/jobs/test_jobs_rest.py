@@ -120,7 +120,12 @@ async def test_the_executed_notebook_of_a_job_can_be_read(rest: Rest, jp_root_di
     await rest.until(job["id"], "succeeded")
     found = await rest("GET", f"jobs/{job['id']}/notebook")
     assert found["cells"][0]["outputs"][0]["text"].strip() == "größer"
-    for wrong, field in (({"retries": 101}, "retries"), ({"warn_s": -1}, "warn_s"), ({"name": "/x"}, "name")):
+    for wrong, field in (
+        ({"retries": 101}, "retries"),
+        ({"warn_s": -1}, "warn_s"),
+        ({"name": "/x"}, "name"),
+        ({"notify": 'echo "'}, "notify"),
+    ):
         _, error = await rest.refused("POST", "jobs/plan", {"notebook": "small.ipynb", **wrong})
         assert error["details"]["field"] == field
 
