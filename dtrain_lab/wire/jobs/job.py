@@ -217,7 +217,7 @@ class Job(Struct, frozen=True):
     notebook_path: str | None = None
     """Path of its notebook below the root of the server that answers; null outside it, and in a terminal."""
     fails_again: bool = False
-    """Whether an exception of its own code ended it, so that the same code would fail again if it is resumed."""
+    """Whether an exception of its own code ended it: if it is resumed, the same code would fail again."""
 
 
 class JobRecord(Struct, frozen=True):
