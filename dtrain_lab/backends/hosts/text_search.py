@@ -54,7 +54,17 @@ def _next(find: Callable[[bytes], int], whole: mmap.mmap, offset: int, longest: 
 
 
 def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
-    """Find the first line with a text, as `Transport.find`."""
+    """Find the first line with a text, as `Transport.find`.
+
+    Args:
+        path: The file.
+        text: The text.
+        offset: Where a line begins.
+        before: Regular expression of a line's start, before what it shows; empty for any start.
+
+    Returns:
+        Where that line begins; None if there is no such line.
+    """
     start, found = re.compile(before), _finder(text, exact=not before)
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
@@ -77,6 +87,15 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
 
 def count(path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
     """Count the lines that show a text, before an offset and after it, as `Transport.count`.
+
+    Args:
+        path: The file.
+        text: The text.
+        offset: Where a line begins.
+        before: Regular expression of a line's start, before what it shows.
+
+    Returns:
+        The numbers of those that begin before the offset, and of the others; zeros without the file.
 
     Raises:
         OSError: The file can't be read.

@@ -18,8 +18,9 @@ from dtrain_lab.backends.hosts.transport import free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
+from dtrain_lab.services import shell_syntax
 from dtrain_lab.services.index.async_index import AsyncJobIndex
-from dtrain_lab.services.plans import inputs, shell_syntax
+from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache
 from dtrain_lab.services.plans.job_layout import lay_out
 from dtrain_lab.services.plans.planning import Planned, prepare
