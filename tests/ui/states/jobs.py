@@ -292,7 +292,7 @@ STATES = (
     State("e-jobs", _list, (VIEW,), pinned=True),
     State("e-jobs-no-match", _no_match, (VIEW,), focused=True),
     State("e-no-jobs", _none, (VIEW,)),
-    State("e-job-found", _found("step 1,19", "1 of "), (VIEW,), focused=True),
+    State("e-job-found", _found("step 1,19", "1–32 of 32"), (VIEW,), focused=True),
     State("e-job-not-found", _found("qqq", "No match"), (VIEW,), focused=True),
     _view("job-running", RUNNING, "UserWarning"),
     _view("job-failed", FAILED, "Tried to allocate", pinned=True),
