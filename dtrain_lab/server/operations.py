@@ -13,7 +13,7 @@ from dtrain_lab.services.quickstart import Quickstart
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit
-from dtrain_lab.wire.jobs.log import LogPiece
+from dtrain_lab.wire.jobs.log import LogMatches, LogPiece
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -174,6 +174,13 @@ OPERATIONS = (
         "A piece of a job's log; with `wait=1`, answers at the next line.",
         LogPiece,
         query=("offset", "ranks", "first_error", "search", "wait"),
+    ),
+    Operation(
+        "get",
+        "/jobs/{identity}/logs/matches",
+        "The number of a log's lines that contain `search`, before and after an `offset`.",
+        LogMatches,
+        query=("offset", "ranks", "search"),
     ),
     Operation("get", "/jobs/{identity}/metrics", "Metrics and their history.", JobMetrics),
     Operation(
