@@ -4224,11 +4224,14 @@ export interface components {
          * RankView
          * @description State of one rank's debugger.
          *
-         *     `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
+         *     `reason`, `text`: why it stopped; `failed`: whether at the error that has ended its cell; `operation`: the
+         *     collective that it waits in.
          */
         RankView: {
             /** @default false */
             attached: boolean;
+            /** @default false */
+            failed: boolean;
             /** @default null */
             operation: components["schemas"]["Collective"] | null;
             /**
@@ -4811,9 +4814,13 @@ export interface components {
         /**
          * Waits
          * @description Ranks that can't continue, and the reason as text.
+         *
+         *     `reachable`: whether steps can bring the paused ranks to them; not once the cell of one has failed.
          */
         Waits: {
             ranks: number[];
+            /** @default true */
+            reachable: boolean;
             text: string;
         };
         /**
