@@ -36,6 +36,25 @@ it('parts no step whose communication is too unsteady to tell', () => {
   expect(said(0.51)).not.toContain('of which');
 });
 
+it('says that the parts of a step are means where ranks may differ', () => {
+  const parts = { step_s: 0.2, comm_overhead: 0.5, wait_s: 0.1 };
+  const said = (size: number): string => {
+    const ranks = Array.from({ length: size }, (_, i) => makeRank(i, parts));
+    const cluster = makeCluster({ ranks });
+    const metrics = { ...cluster.metrics, ...parts, current: true };
+    return renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  };
+  expect(said(2)).toContain('Step<span>mean of both ranks</span>');
+  expect(said(4)).toContain('Step<span>mean of all ranks</span>');
+  expect(said(1)).not.toMatch(/mean of|rank 0/);
+});
+
 it('has a dash for both metrics of the last run, and no line break within them', () => {
   const cluster = makeCluster();
   const metrics = {
