@@ -4300,6 +4300,8 @@ export interface components {
         /**
          * RunningCell
          * @description A cell that runs now. `detached`: no client waits for it (`--no-wait`).
+         *
+         *     `cell`, `notebook` and `cell_id` of a post-mortem are those of the cell that has failed, if that is known.
          */
         RunningCell: {
             cell: string;

@@ -73,8 +73,8 @@ class Gathering:
 
         Args:
             rank: the rank.
-            functions: file and name of the functions in which the other ranks are: the rank may be in one that
-                was called there, which is left first.
+            functions: file and name of the functions in which the other ranks are. One that they have called,
+                where the rank may be, is left first.
         """
         answers = await self._world.ask(requests.Order("stackTrace", {rank: {}}))
         frames = answers.get(rank, {}).get("body", {}).get("stackFrames", [])

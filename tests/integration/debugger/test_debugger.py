@@ -388,7 +388,7 @@ dist.barrier()"""
     assert debugger.stack(1)[0].function == "bad"
     assert debugger.variables(1)["secret"] == "42"
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
-    assert not debugger.state.waits[0].reachable, "steps don't bring a rank on from the error that ends its cell"
+    assert not debugger.state.waits[0].reachable, "no step leads on from the error that ends a cell"
     said = "Paused on 1 rank: ZeroDivisionError: division by zero."
     assert debugger.state.sentence == f"{said} Rank 0 waits in barrier."
     line = re.escape("line 4: ZeroDivisionError: division by zero. Rank 0 waits in barrier.")
