@@ -4300,11 +4300,14 @@ export interface components {
          * RankView
          * @description State of one rank's debugger.
          *
-         *     `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
+         *     `reason`, `text`: why it stopped; `failed`: whether at the error that has ended its cell; `operation`: the
+         *     collective that it waits in.
          */
         RankView: {
             /** @default false */
             attached: boolean;
+            /** @default false */
+            failed: boolean;
             /** @default null */
             operation: components["schemas"]["Collective"] | null;
             /**
@@ -4373,6 +4376,8 @@ export interface components {
         /**
          * RunningCell
          * @description A cell that runs now. `detached`: no client waits for it (`--no-wait`).
+         *
+         *     `cell`, `notebook` and `cell_id` of a post-mortem are those of the cell that has failed, if that is known.
          */
         RunningCell: {
             cell: string;
@@ -4902,9 +4907,13 @@ export interface components {
         /**
          * Waits
          * @description Ranks that can't continue, and the reason as text.
+         *
+         *     `reachable`: whether steps can bring the paused ranks to them; not once the cell of one has failed.
          */
         Waits: {
             ranks: number[];
+            /** @default true */
+            reachable: boolean;
             text: string;
         };
         /**

@@ -60,6 +60,25 @@ it('has the error of waiting for data where it was measured', () => {
   expect(said(null)).toContain('>data 30 %<');
 });
 
+it('says that the parts of a step are means where ranks may differ', () => {
+  const parts = { step_s: 0.2, comm_overhead: 0.5, wait_s: 0.1 };
+  const said = (size: number): string => {
+    const ranks = Array.from({ length: size }, (_, i) => makeRank(i, parts));
+    const cluster = makeCluster({ ranks });
+    const metrics = { ...cluster.metrics, ...parts, current: true };
+    return renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  };
+  expect(said(2)).toContain('Step<span>mean of both ranks</span>');
+  expect(said(4)).toContain('Step<span>mean of all ranks</span>');
+  expect(said(1)).not.toMatch(/mean of|rank 0/);
+});
+
 it('says both metrics of the last run without a dash, and breaks no number from its unit', () => {
   const cluster = makeCluster();
   const metrics = {

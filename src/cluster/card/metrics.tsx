@@ -21,7 +21,7 @@ import {
   vagueText
 } from '../../metrics/share';
 import { Sparkline } from '../../ui/charts/sparkline';
-import { isSplitVague, shownSplit } from '../../metrics/split';
+import { isSplitVague, ofWhom, shownSplit } from '../../metrics/split';
 import { SplitBar, SplitLegend } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
 
@@ -132,6 +132,7 @@ function Value(props: {
 /** A step and its parts; nothing while ranks hang. */
 function Step(props: IMetricsProps): JSX.Element | null {
   const { cluster, now, hung, trans } = props;
+  const { size } = cluster.world;
   const { current } = now;
   const from = sourceOf(cluster.metrics);
   // the last parts of a step are not known from a head of an earlier version
@@ -146,7 +147,11 @@ function Step(props: IMetricsProps): JSX.Element | null {
   const before = current ? unit : trans.__('Last: %1', time);
   return (
     <div className="jp-DtrainCluster-metric" data-past={!current || undefined}>
-      <span className="jp-DtrainCluster-name">{trans.__('Step')}</span>
+      <span className="jp-DtrainCluster-name">
+        {trans.__('Step')}
+        {/* neither a slow rank has these parts nor one that waits for it */}
+        {split && size > 1 && <span>{ofWhom(size, trans)}</span>}
+      </span>
       <Value
         name="step"
         value={current ? step : ''}
@@ -180,10 +185,21 @@ function Step(props: IMetricsProps): JSX.Element | null {
 
 function Communication(props: IMetricsProps): JSX.Element {
   const { cluster, points, now, hung, trans } = props;
+  const { size } = cluster.world;
   const past = !now.current && !hung;
   return (
     <div className="jp-DtrainCluster-metric">
-      <span className="jp-DtrainCluster-name">
+      <span
+        className="jp-DtrainCluster-name"
+        title={
+          size > 1
+            ? trans.__(
+                'Transfer and waiting, as a share of the step: %1',
+                ofWhom(size, trans)
+              )
+            : undefined
+        }
+      >
         {trans.__('Communication')}
         <span>{trans.__('transfer + waiting')}</span>
       </span>

@@ -31,6 +31,7 @@ function rank(number: number, more: Partial<RankView> = {}): RankView {
     attached: true,
     reason: '',
     text: '',
+    failed: false,
     place: { file: CELL, line: 6, function: 'step' },
     operation: null,
     ...more
@@ -99,7 +100,9 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(
     sentence(view([rank(0), rank(1)], { code: 'ready' }), true, trans)
   ).toBe('Ready to debug 2 ranks.');
-  const waits = [{ ranks: [1], text: 'Rank 1 waits in all_reduce.' }];
+  const waits = [
+    { ranks: [1], text: 'Rank 1 waits in all_reduce.', reachable: true }
+  ];
   const apart = [rank(0), rank(1, { phase: 'running' })];
   expect(sentence(view(apart, { waits }), true, trans)).toBe(
     'Paused on 1 rank.'
