@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { Job } from '../../tokens';
 import { formatClock } from '../../metrics/format';
 import {
+  distinctName,
   moment,
   notebookFile,
   resumeWords,
@@ -33,6 +34,27 @@ it('names a tab by the time where other jobs have its name, by the second in the
   expect(tab(second, near)).toBe(`reg, ${formatClock(600_000, true)}`);
   expect(tab(first, second, near)).toBe(`reg, ${formatClock(60_000)}`);
   expect(submittedJob(first, trans)).toBe(`reg, submitted ${moment(60)}`);
+});
+
+it('calls one of several of the same name by its time, in the same second by its id', () => {
+  const now = Math.floor(Date.now() / 1000);
+  const at = (id: string, created_at: number, name = 'long'): Job =>
+    ({ id, name, created_at }) as Job;
+  const job = at('a', now);
+  const called = (...others: Job[]): string =>
+    distinctName(job, [job, ...others], trans);
+  expect(called()).toBe('long');
+  expect(called(at('b', now, 'train'))).toBe('long');
+  expect(called(at('b', now - 86_400))).toBe(
+    `long, ${formatClock(now * 1000)}`
+  );
+  expect(called(at('b', now))).toBe(
+    `long, ${formatClock(now * 1000, true)} (a)`
+  );
+  const old = at('c', now - 86_400 * 3);
+  expect(distinctName(old, [job, old], trans)).toBe(
+    `long, ${moment(now - 86_400 * 3)}`
+  );
 });
 
 it('says why there is no first error to go to, also of a job that was cancelled', () => {

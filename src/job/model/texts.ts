@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Job } from '../../tokens';
+import { Job, Sweep } from '../../tokens';
 import { formatClock } from '../../metrics/format';
 import { stoppedBySweep } from './states';
 
@@ -18,10 +18,44 @@ const otherDay = new Intl.DateTimeFormat(undefined, {
 });
 
 /** A short time: its time of day, and its date if that is not today. */
-export function moment(at: number, now = Date.now()): string {
+export function moment(at: number, now = Date.now(), exact = false): string {
   const date = new Date(at * 1000);
   const today = date.toDateString() === new Date(now).toDateString();
-  return today ? formatClock(date) : otherDay.format(date);
+  if (today) {
+    return formatClock(date, exact);
+  }
+  return exact
+    ? date.toLocaleString(undefined, {
+        dateStyle: 'medium',
+        timeStyle: 'medium'
+      })
+    : otherDay.format(date);
+}
+
+/** What others may have the name of: a job, or a sweep. */
+type Named = Pick<Job | Sweep, 'id' | 'name' | 'created_at'>;
+
+/**
+ * A job or sweep in a dialog or notification, as its tab calls it: `NAME`, or `NAME, 10:46 AM` where others of its kind
+ * have that name. Those of the same minute have the second, those of the same second their id.
+ *
+ * @param among - all known ones of its kind
+ */
+export function distinctName(
+  of: Named,
+  among: readonly Named[],
+  trans: TranslationBundle
+): string {
+  const others = among.filter(o => o.id !== of.id && o.name === of.name);
+  if (!others.length || !of.created_at) {
+    return of.name;
+  }
+  const at = (one: Named, exact: boolean): string =>
+    moment(one.created_at, Date.now(), exact);
+  const alike = (exact: boolean): boolean =>
+    others.some(o => at(o, exact) === at(of, exact));
+  const name = trans.__('%1, %2', of.name, at(of, alike(false)));
+  return alike(true) ? trans.__('%1 (%2)', name, of.id) : name;
 }
 
 /** A job among others of its name: "reg, submitted 10:46 AM". */
