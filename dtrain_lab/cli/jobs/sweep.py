@@ -30,7 +30,7 @@ from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.sweeps.view import trial_word
 from dtrain_lab.text import rank_names
-from dtrain_lab.text.state_words import word
+from dtrain_lab.text.state_words import sweep_word
 from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
@@ -95,7 +95,9 @@ def listing(as_json: bool) -> None:
             "No sweeps. Start one: dtrain-lab sweep run NOTEBOOK --objective NAME --param NAME=VALUES"
         )
     else:
-        rows = [(info.id, info.name, word(info.state), info.profile, info.summary.text) for info in infos]
+        rows = [
+            (i.id, i.name, sweep_word(i.state, i.summary.code), i.profile, i.summary.text) for i in infos
+        ]
         print_table(("id", "name", "state", "profile", ""), rows)
 
 

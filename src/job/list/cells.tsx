@@ -1,6 +1,8 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatAgo } from '../../metrics/format';
+import { sweepIcon } from '../../ui/icons/viewIcons';
 import { moment } from '../model/texts';
 
 /** The cell of a row that says when it was submitted, and how long ago in its tooltip. */
@@ -12,6 +14,16 @@ export function Submitted(props: { at: number }): JSX.Element {
         {moment(props.at)}
       </time>
     </td>
+  );
+}
+
+/** Marks the row of a sweep: it often has the name of its notebook, as jobs have. */
+export function SweepMark(props: { trans: TranslationBundle }): JSX.Element {
+  return (
+    <span className="jp-DtrainJob-sweepMark">
+      <sweepIcon.react tag="span" aria-hidden />
+      {props.trans.__('Sweep')}
+    </span>
   );
 }
 
