@@ -103,7 +103,7 @@ class Sweep(Submitted[SweepInfo]):
             return super().wait(timeout, on_change)
         with wait_line(
             progress(self._last),
-            in_notebook="Its trials, live: the panel Distributed, in Jobs.",
+            in_notebook="See its trials live in the Distributed panel, under Jobs.",
             in_terminal=f"Its trials: dtrain-lab sweep trials {self.id}",
         ) as show:
             return super().wait(timeout, lambda sweep: show(progress(sweep)))

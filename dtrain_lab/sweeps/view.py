@@ -84,9 +84,9 @@ def progress(sweep: Sweep) -> str:
         sweep: The sweep.
     """
     text = f"{sweep.name}: {sweep.summary.text}"
-    if sweep.state in SWEEP_ENDED:
-        return text
     running = sum(trial.state in RUNS for trial in sweep.trials)
+    if sweep.state in SWEEP_ENDED or not running:
+        return text
     took = "" if sweep.ran_s is None else f", for {_whole(sweep.ran_s)}"
     return f"{text} {running} running{took}."
 

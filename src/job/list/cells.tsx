@@ -6,12 +6,12 @@ import { sweepIcon } from '../../ui/icons/viewIcons';
 import { moment } from '../model/texts';
 
 /** The cell of a row that says when it was submitted, and how long ago in its tooltip. */
-export function Submitted(props: { at: number }): JSX.Element {
+export function Submitted(props: { at: number; text?: string }): JSX.Element {
   const date = new Date(props.at * 1000);
   return (
     <td>
       <time dateTime={date.toISOString()} title={formatAgo(date)}>
-        {moment(props.at)}
+        {props.text ?? moment(props.at)}
       </time>
     </td>
   );

@@ -35,9 +35,17 @@ export function moment(at: number, now = Date.now(), exact = false): string {
 /** What others may have the name of: a job, or a sweep. */
 type Named = Pick<Job | Sweep, 'id' | 'name' | 'created_at'>;
 
+/** When it was submitted: to the second where others of its name were in the same minute. */
+export function submittedAt(of: Named, among: readonly Named[]): string {
+  // compared as numbers: formatting takes long where many jobs have the name
+  const minute = (one: Named): number => Math.floor(one.created_at / 60);
+  const exact = namesakes(of, among).some(o => minute(o) === minute(of));
+  return moment(of.created_at, Date.now(), exact);
+}
+
 /**
  * A job or sweep in a dialog or notification, as its tab calls it: `NAME`, or `NAME, 10:46 AM` where others of its kind
- * have that name. Those of the same minute have the second, those of the same second their id.
+ * have that name. Those of the same second have their id, too.
  *
  * @param among - all known ones of its kind
  */
@@ -46,16 +54,19 @@ export function distinctName(
   among: readonly Named[],
   trans: TranslationBundle
 ): string {
-  const others = among.filter(o => o.id !== of.id && o.name === of.name);
+  const others = namesakes(of, among);
   if (!others.length || !of.created_at) {
     return of.name;
   }
-  const at = (one: Named, exact: boolean): string =>
-    moment(one.created_at, Date.now(), exact);
-  const alike = (exact: boolean): boolean =>
-    others.some(o => at(o, exact) === at(of, exact));
-  const name = trans.__('%1, %2', of.name, at(of, alike(false)));
-  return alike(true) ? trans.__('%1 (%2)', name, of.id) : name;
+  const at = submittedAt(of, among);
+  const name = trans.__('%1, %2', of.name, at);
+  return others.some(o => submittedAt(o, [of, o]) === at)
+    ? trans.__('%1 (%2)', name, of.id)
+    : name;
+}
+
+function namesakes(of: Named, among: readonly Named[]): readonly Named[] {
+  return among.filter(o => o.id !== of.id && o.name === of.name);
 }
 
 /** A job among others of its name: "reg, submitted 10:46 AM". */

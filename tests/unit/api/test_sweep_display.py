@@ -89,6 +89,7 @@ def running() -> Info:
 def test_progress_says_what_runs_and_for_how_long() -> None:
     said = "train: 1 of 2 trials done; best loss 1.5 in trial 0. 1 running, for 13 s."
     assert progress(running()) == said
+    assert progress(replace(running(), trials=())) == "train: 1 of 2 trials done; best loss 1.5 in trial 0."
     assert progress(two_trials()) == "train: 2 of 2 trials done; best loss 0.5 in trial 1."
 
 
@@ -115,7 +116,7 @@ def test_waiting_moves_one_line_on_in_a_notebook(monkeypatch: pytest.MonkeyPatch
     end = two_trials()
     made = api_sweep(running(), running(), end)
     assert made.wait() == "succeeded"
-    begins, hint = progress(running()), "Its trials, live: the panel Distributed, in Jobs."
+    begins, hint = progress(running()), "See its trials live in the Distributed panel, under Jobs."
     # an equal state changes nothing; the hint goes with the wait
     assert handle.texts == [f"{begins}\n{hint}", f"{progress(end)}\n{hint}", progress(end)]
     seen: list[Info] = []
