@@ -10,14 +10,15 @@ from typing import Any
 
 from msgspec import UNSET
 
+from dtrain_lab.api import prompts
+from dtrain_lab.api.display.parameter_shares import ParameterShares
+from dtrain_lab.api.display.trial_display import TrialFields, TrialList, html_sweep
+from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.job import Job
-from dtrain_lab.api.parameter_shares import ParameterShares
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.submit import texts, warn
 from dtrain_lab.api.submitted import Submitted, own_methods
-from dtrain_lab.api.trial_display import TrialFields, TrialList, html_sweep
 from dtrain_lab.api.validation import checked
-from dtrain_lab.api.wait_line import wait_line
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.services.sweeps.sweeps import OnSweep
 from dtrain_lab.sweeps import plain_values
@@ -103,6 +104,7 @@ class Sweep(Submitted[SweepInfo]):
             return super().wait(timeout, on_change)
         with wait_line(
             progress(self._last),
+            notebook=prompts.kernel() is not None,
             in_notebook="See its trials live in the Distributed panel, under Jobs.",
             in_terminal=f"Its trials: dtrain-lab sweep trials {self.id}",
         ) as show:

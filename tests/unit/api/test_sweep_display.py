@@ -13,9 +13,9 @@ from IPython.lib.pretty import pretty
 from msgspec.structs import replace
 
 from dtrain_lab.api import prompts
+from dtrain_lab.api.display.trial_display import MOST_ROWS, html_table, text_table
+from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.sweep import Sweep
-from dtrain_lab.api.trial_display import MOST_ROWS, html_table, text_table
-from dtrain_lab.api.wait_line import wait_line
 from dtrain_lab.sweeps.view import progress, shown
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Sweep as Info
@@ -139,7 +139,9 @@ def test_waiting_writes_one_line_over_in_a_terminal_and_nothing_into_a_file(
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "41")
-    with wait_line("train: 0 of 2 trials done.", in_notebook="", in_terminal="More: here") as show:
+    with wait_line(
+        "train: 0 of 2 trials done.", notebook=False, in_notebook="", in_terminal="More: here"
+    ) as show:
         show("x" * 50)
     first, rest = terminal.getvalue().split("\n", 1)
     assert first == "More: here"

@@ -7,13 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dtrain_lab.api import prompts
-
 Show = Callable[[str], None]
 
 
 @contextmanager
-def wait_line(first: str, *, in_notebook: str, in_terminal: str) -> Iterator[Show]:
+def wait_line(first: str, *, notebook: bool, in_notebook: str, in_terminal: str) -> Iterator[Show]:
     """Display a line, and yield the function that replaces it; any thread may call it.
 
     A notebook has it as one output, which is updated. A terminal has it as one line, cut to its width. A
@@ -21,10 +19,11 @@ def wait_line(first: str, *, in_notebook: str, in_terminal: str) -> Iterator[Sho
 
     Args:
         first: The text until there is another one.
+        notebook: Whether this process is a kernel.
         in_notebook: Where to see more, below the line until the wait ends.
         in_terminal: The same for a terminal, above the line.
     """
-    if prompts.kernel() is not None:
+    if notebook:
         yield from _in_notebook(first, in_notebook)
     elif sys.stderr.isatty():
         print(in_terminal, file=sys.stderr)
