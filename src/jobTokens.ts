@@ -75,6 +75,8 @@ export type WantedSweep = Partial<SweepRequest> &
 export interface ISweeps {
   /** Newest first. */
   all(): Promise<Sweep[]>;
+  /** The last answer about all sweeps; empty before it. */
+  readonly lastAnswer: readonly Sweep[];
   /** Those whose records can't be read: another version wrote them, or they are damaged. */
   unreadable(): Promise<UnreadableSweep[]>;
   get(id: string): Promise<Sweep>;
