@@ -13,7 +13,7 @@ export function Reading(props: { trans: TranslationBundle }): JSX.Element {
 /** A form under its heading, beside its check and preview, or between them; and its bar. */
 export function FormFrame(props: {
   title: string;
-  under: string;
+  under: ReactNode;
   oneColumn: boolean;
   report: ReactNode;
   /** The preview; undefined if the form has none. */
