@@ -347,6 +347,18 @@ def test_retry_and_notify(tmp_path: Path) -> None:
     assert log.count("attempt 0") == 2
     assert log.count("attempt 1") == 2
     assert told.exists()
+    wait_until(
+        lambda: (Job(portal, job).info()["end_command"] or {}).get("exit_code") == 0, 30, "its command's end"
+    )
+
+
+@pytest.mark.parametrize(("command", "code"), [('echo "', 2), ("echo told; exit 3", 3)])
+def test_a_command_at_a_jobs_end_that_fails_is_told(command: str, code: int, tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "ends.ipynb", ["print('ran')"]), ranks=1, notify=command)
+    assert job.wait(60) == "succeeded"
+    wait_until(lambda: (job.info()["end_command"] or {}).get("exit_code") == code, 30, "its command's end")
+    assert job.state == "succeeded"
+    assert job.info()["end_command"]["output"].startswith("told" if code == 3 else "bash: -c: line")
 
 
 def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
