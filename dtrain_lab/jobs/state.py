@@ -101,6 +101,16 @@ def _end_command(record: JobRecord, folder: FolderState, status: Status | None) 
     return EndCommand(command) if runs else None
 
 
+def is_final(job: Job) -> bool:
+    """Whether a job stays as it is: it has ended for certain, and so has the user's command for its end.
+
+    Args:
+        job: The job.
+    """
+    runs = job.end_command is not None and job.end_command.exit_code is None
+    return job.state in JOB_ENDED and job.state != "lost" and not runs
+
+
 def _ended_at(folder: FolderState, record: JobRecord, now: float) -> float | None:
     if folder.exit is not None:
         return max([folder.exit.at, *(end.at for end in folder.node_exits)])

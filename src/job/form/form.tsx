@@ -13,6 +13,7 @@ import { IDrafts, ITyped } from './drafts';
 import { faultsOf } from '../fields/fieldErrors';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './initialForm';
+import { Source } from './source';
 import { FormFrame, Reading } from './formFrame';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from '../preview/preview';
@@ -101,24 +102,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     <FormFrame
       title={trans.__('Submit %1', notebook.path.split('/').pop())}
       under={
-        <>
-          {from ||
-            trans.__(
-              'The job runs without this browser, and without the Jupyter server.'
-            )}
-          {discard && (
-            <>
-              {' '}
-              <button
-                type="button"
-                className="jp-DtrainUi-link"
-                onClick={() => void reportErrors(trans, startOver)}
-              >
-                {trans.__('Discard')}
-              </button>
-            </>
-          )}
-        </>
+        <Source from={from} discard={discard && startOver} trans={trans} />
       }
       oneColumn={oneColumn}
       report={
