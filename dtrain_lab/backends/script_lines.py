@@ -169,8 +169,17 @@ def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
         'cd "$folder"',
         f"rm -f {job_files.RESERVE}",
         exit_line(node, "$code"),
-        *([f"bash -c {shlex.quote(notify)} < /dev/null > notify.log 2>&1"] if notify else []),
+        *(_notification(notify) if notify else []),
         "exit $code",
+    ]
+
+
+def _notification(command: str) -> list[str]:
+    """Lines that run the user's command, and write how it has ended."""
+    log, told = job_files.NOTIFY_LOG, job_files.NOTIFIED
+    return [
+        f"bash -c {shlex.quote(command)} < /dev/null > {log} 2>&1",
+        f"{{ echo $?; tail -n 20 {log} | tail -c 2000; }} > .{told} && mv .{told} {told}",
     ]
 
 

@@ -9,7 +9,7 @@ from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, judged, may_run_again
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.wire.cluster import Cluster, Phase, World
 from dtrain_lab.wire.jobs.folder import FolderState
-from dtrain_lab.wire.jobs.job import Job, JobRecord, JobSize
+from dtrain_lab.wire.jobs.job import EndCommand, Job, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
@@ -87,7 +87,29 @@ def job(
         resumed_step=record.resumed_step,
         source=record.source,
         fails_again=fails_again(state, error, reason),
+        end_command=_end_command(record, folder, status) if state in JOB_ENDED else None,
     )
+
+
+def _end_command(record: JobRecord, folder: FolderState, status: Status | None) -> EndCommand | None:
+    """Return the user's command for the job's end, which the job's script runs after it has told that end."""
+    command, told = record.request.notify, folder.notified
+    if not command:
+        return None
+    if told is not None:
+        return EndCommand(command, told.code, told.output if told.code else "")
+    runs = folder.exit is not None and status is not None and status.fate == "running"
+    return EndCommand(command) if runs else None
+
+
+def is_final(job: Job) -> bool:
+    """Whether a job stays as it is: it has ended for certain, and so has the user's command for its end.
+
+    Args:
+        job: The job.
+    """
+    runs = job.end_command is not None and job.end_command.exit_code is None
+    return job.state in JOB_ENDED and job.state != "lost" and not runs
 
 
 def _ended_at(folder: FolderState, record: JobRecord, now: float) -> float | None:

@@ -34,6 +34,7 @@ def facts(job: Job, now: float) -> list[tuple[str, str]]:
         ("Ended", _clock(job.ended_at)),
         ("Time", duration((job.ended_at or now) - job.started_at) if job.started_at else None),
         ("Exit code", job.exit_code),
+        ("Command when it ends", _end_command(job)),
         ("Attempt", job.attempt + 1 if job.attempt else None),
         (again, _parent(job)),
         ("Sweep", job.sweep),
@@ -42,6 +43,33 @@ def facts(job: Job, now: float) -> list[tuple[str, str]]:
         ("Folder", job.directory),
     ]
     return [(name, str(value)) for name, value in known if value not in (None, "")]
+
+
+def end_command_failure(job: Job) -> str | None:
+    """Return in a sentence that the user's command for the job's end has failed; None if it has not.
+
+    Args:
+        job: The job.
+    """
+    command = job.end_command
+    if command is None or not command.exit_code:
+        return None
+    failed = f"failed with exit code {command.exit_code}"
+    return f"The command that ran when the job ended {failed}: {command.command}"
+
+
+def _end_command(job: Job) -> str | None:
+    """How the user's command for the job's end stands."""
+    command = job.end_command
+    if command is None:
+        return None
+    match command.exit_code:
+        case None:
+            return "running"
+        case 0:
+            return "done"
+        case code:
+            return f"failed, exit code {code}"
 
 
 def _parent(job: Job) -> str | None:

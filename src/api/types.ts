@@ -2844,6 +2844,19 @@ export interface components {
             text: string;
         };
         /**
+         * EndCommand
+         * @description The user's command that runs once a job has ended (`notify` of the request).
+         *
+         *     `exit_code`: None while it runs. `output`: the last of its output, if it has failed.
+         */
+        EndCommand: {
+            command: string;
+            /** @default null */
+            exit_code: number | null;
+            /** @default  */
+            output: string;
+        };
+        /**
          * Environment
          * @description The Python environment on the nodes. `secrets`: variable → file on the nodes that holds its value.
          */
@@ -3057,6 +3070,8 @@ export interface components {
             checkpoint_step: number | null;
             created_at: number;
             directory: string;
+            /** @default null */
+            end_command: components["schemas"]["EndCommand"] | null;
             ended_at: number | null;
             /** @default null */
             ends_at: number | null;

@@ -6,6 +6,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { IJobs, ILiveState, ISite } from '../tokens';
 import { draftsIn, typedIn } from './form/drafts';
@@ -61,6 +62,13 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     });
     return button.accept;
   };
+  const confirmDiscard = (): Promise<boolean> =>
+    confirmLoss(
+      trans.__('Discard what you saved for later?'),
+      trans.__('The form is filled in again as if you had saved nothing.'),
+      trans.__('Discard'),
+      trans
+    );
 
   const open = async (path: string, like: string | null): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
@@ -92,7 +100,8 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
       jobs,
       commands,
       trans,
-      confirmLarge
+      confirmLarge,
+      confirmDiscard
     });
     void forms.add(view);
     addView(shell, view);

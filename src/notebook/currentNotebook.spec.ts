@@ -80,11 +80,12 @@ class Notebook {
   }
 
   /** Restart its kernel, whose connection stays. */
-  restart(): void {
+  async restart(): Promise<void> {
     const { session, statusChanged } = this.sessionContext;
     for (const status of ['restarting', 'idle']) {
       statusChanged.emit(status);
       session.kernel.statusChanged.emit(status);
+      await Promise.resolve(); // each comes in a message of its own
     }
     statusChanged.emit('idle');
   }
@@ -170,7 +171,7 @@ it('gives a restarted kernel the magics once per restart', async () => {
   const notebook = new Notebook('a.ipynb', kernel);
   await show(notebook);
   for (const restarts of [1, 2, 3]) {
-    notebook.restart();
+    await notebook.restart();
     await settle();
     expect(loadAgain).toHaveBeenCalledTimes(restarts);
     expect(loadMagics).toHaveBeenCalledTimes(1 + restarts);
@@ -197,8 +198,9 @@ it('follows the new kernel of a notebook, and no longer the former one', async (
   ]);
   expect(notebook.listeners).toEqual([1, 1, 1]);
   former.statusChanged.emit('restarting');
+  await settle();
   expect(loadAgain).not.toHaveBeenCalled();
-  notebook.restart();
+  await notebook.restart();
   await settle();
   expect(vi.mocked(loadAgain).mock.calls.map(([k]) => k.id)).toEqual(['k2']);
 });
@@ -233,7 +235,7 @@ async function shared() {
 it('gives a kernel of two notebooks the magics once per restart', async () => {
   const { one, second } = await shared();
   one.statusChanged.emit('restarting');
-  second.restart();
+  await second.restart();
   await settle();
   expect(loadAgain).toHaveBeenCalledExactlyOnceWith(one);
 });
@@ -241,7 +243,7 @@ it('gives a kernel of two notebooks the magics once per restart', async () => {
 it('gives it the magics also after the notebook that had it first is closed', async () => {
   const { one, other, second } = await shared();
   one.dispose();
-  second.restart();
+  await second.restart();
   await settle();
   expect(loadAgain).toHaveBeenCalledExactlyOnceWith(other);
   expect(loadMagics).toHaveBeenLastCalledWith(other);

@@ -3,6 +3,7 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel, ServiceManager } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { onRestart } from '../jupyterlab/kernelRestarts';
 import { IKernelRecords, ILiveState, ISelection, ISite } from '../tokens';
 import { followKernels } from './followKernels';
 import { loadAgain, loadMagics } from './magics';
@@ -37,14 +38,15 @@ export function followCurrentNotebook(
   };
   const restarted = (
     kernel: Kernel.IKernelConnection,
-    panel: NotebookPanel | null
+    panel: NotebookPanel | null,
+    died: boolean
   ): void => {
     loaded.delete(kernel.id);
     if (!lacking.has(kernel.id)) {
       void loadAgain(kernel);
     }
-    const note =
-      panel && restartNote(model.clusters, records.kernelPath(panel), trans);
+    const path = panel && records.kernelPath(panel);
+    const note = restartNote(model.clusters, path, died, trans);
     if (note) {
       tellBriefly(note, 'info');
     }
@@ -59,13 +61,13 @@ export function followCurrentNotebook(
     const known = open(kernel.id);
     if (!known.includes(kernel)) {
       known.push(kernel);
-      kernel.statusChanged.connect((_, status) => {
-        const restarts = status === 'restarting' || status === 'autorestarting';
+      const heard = onRestart(died => {
         // all of them hear it
-        if (restarts && open(kernel.id)[0] === kernel) {
-          restarted(kernel, panel);
+        if (open(kernel.id)[0] === kernel) {
+          restarted(kernel, panel, died);
         }
       });
+      kernel.statusChanged.connect(heard);
     }
     connections.set(kernel.id, known);
   };

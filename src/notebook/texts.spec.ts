@@ -59,18 +59,21 @@ it('says what a restart of the kernel interrupts, and where the variables are', 
   const busy = makeCluster({
     running: [cell] as unknown as Cluster['running']
   });
-  expect(restartNote([busy], '/w/a.ipynb', trans)).toBe(
+  expect(restartNote([busy], '/w/a.ipynb', false, trans)).toBe(
     "The kernel's restart interrupts cell [7]. The ranks of local-2 keep their variables."
   );
+  expect(restartNote([busy], '/w/a.ipynb', true, trans)).toBe(
+    'The kernel has died. Cell [7] still runs on the ranks of local-2.'
+  );
   // a notebook's own path is the one in JupyterLab
-  expect(restartNote([busy], 'a.ipynb', trans)).not.toBeNull();
-  expect(restartNote([busy], '/w/b.ipynb', trans)).toBeNull();
+  expect(restartNote([busy], 'a.ipynb', false, trans)).not.toBeNull();
+  expect(restartNote([busy], '/w/b.ipynb', false, trans)).toBeNull();
   // one started with --no-wait goes on, whatever its kernel does
   const detached = { ...cell, cell: '[6]', detached: true };
   const both = [detached, cell] as unknown as Cluster['running'];
   const alone = { ...busy, running: both.slice(0, 1) };
-  expect(restartNote([alone], '/w/a.ipynb', trans)).toBeNull();
+  expect(restartNote([alone], '/w/a.ipynb', false, trans)).toBeNull();
   expect(
-    restartNote([{ ...busy, running: both }], '/w/a.ipynb', trans)
+    restartNote([{ ...busy, running: both }], '/w/a.ipynb', false, trans)
   ).toContain('interrupts cell [7]');
 });

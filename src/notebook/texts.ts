@@ -65,10 +65,15 @@ function wordOf(cluster: Cluster, trans: TranslationBundle): string {
   return verdict ? briefly(verdict, trans) : stateWord(cluster.state, trans);
 }
 
-/** What a restart of a notebook's kernel does to its cell that runs on ranks; null if it interrupts none. */
+/**
+ * What a restart of a notebook's kernel does to its cell that runs on ranks; null if it runs none.
+ *
+ * @param died - the kernel has died, and so has not interrupted the cell.
+ */
 export function restartNote(
   clusters: readonly Cluster[],
   notebook: string | null,
+  died: boolean,
   trans: TranslationBundle
 ): string | null {
   const root = serverRoot();
@@ -81,11 +86,17 @@ export function restartNote(
         isNotebook(notebook, r.notebook, root)
     );
     if (ran) {
-      return trans.__(
-        "The kernel's restart interrupts cell %1. The ranks of %2 keep their variables.",
-        ran.cell,
-        name
-      );
+      return died
+        ? trans.__(
+            'The kernel has died. Cell %1 still runs on the ranks of %2.',
+            ran.cell,
+            name
+          )
+        : trans.__(
+            "The kernel's restart interrupts cell %1. The ranks of %2 keep their variables.",
+            ran.cell,
+            name
+          );
     }
   }
   return null;

@@ -83,6 +83,11 @@ def show(identity: str, as_json: bool) -> None:
     if info.error is not None:
         for line in info.error.traceback:
             click.echo(f"  {line}")
+    failed = job_facts.end_command_failure(info)
+    if failed is not None and info.end_command is not None:
+        console.print(failed)
+        for line in info.end_command.output.splitlines():
+            click.echo(f"  {line}")
     for name, value in job_facts.facts(info, time.time()):
         console.print(f"{name}: {value}")
 

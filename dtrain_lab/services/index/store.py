@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from dtrain_lab.errors import Conflict, NotFound, WireMismatch
+from dtrain_lab.jobs.state import is_final
 from dtrain_lab.services.index.file import IndexFile
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import Job, JobRecord
-from dtrain_lab.wire.kinds import JOB_ENDED
 
 ACTIVE, ENDED, LOST = 0, 1, 2
 """Values of the column `ended`: a job's last seen state. Lost jobs are read again."""
@@ -136,7 +136,7 @@ class JobIndex:
 
     def save_state(self, record: JobRecord, job: Job) -> None:
         """Save a job's last seen state, unless its record has changed since: then it must be read again."""
-        ended = LOST if job.state == "lost" else ENDED if job.state in JOB_ENDED else ACTIVE
+        ended = LOST if job.state == "lost" else ENDED if is_final(job) else ACTIVE
         data = msgspec.json.encode(job)
         row = self._file.read(
             lambda base: base.execute(

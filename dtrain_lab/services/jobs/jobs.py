@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.prune import prunable
+from dtrain_lab.jobs.state import is_final
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import JobIndex
@@ -165,7 +166,7 @@ class Jobs:
             NotFound: There is no such job.
         """
         record, last = await self._records.find(name)
-        if last is not None and last.state in JOB_ENDED and last.state != "lost":
+        if last is not None and is_final(last):
             return last
         return await self._states.read_or_last_seen(record, last)
 

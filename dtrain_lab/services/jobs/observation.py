@@ -56,10 +56,10 @@ class JobObserver:
         if (
             status is not None
             and status.fate == "ended"
-            and folder.exit is None
+            and (folder.exit is None or (record.request.notify and folder.notified is None))
             and record.handle is not None
         ):
-            folder = await _with_exit(record, places[0], *files)
+            folder = await _with_end(record, places[0], *files)
         if status is not None and status.fate in ("pending", "running") and folder.exit is None:
             await self._ender.end_again(record)
         made = _judged(record, backend, places[0], folder, status)
@@ -127,9 +127,13 @@ def _of_all_hosts(
     return files, ahead
 
 
-async def _with_exit(
+async def _with_end(
     record: JobRecord, first: Place, files: dict[str, bytes], ahead: dict[str, float]
 ) -> FolderState:
-    """Read the exit file of a job that has ended: it may have been written between the two reads."""
-    late = await folder_reads.exit_file(record, first)
-    return read_folder_state(files | late, ahead | {job_files.EXIT: await first.transport.clock_offset_s()})
+    """Read what the script of a job that has ended writes last: perhaps it did so between the two reads."""
+    if job_files.EXIT not in files:
+        files = files | await folder_reads.exit_file(record, first)
+        ahead = ahead | {job_files.EXIT: await first.transport.clock_offset_s()}
+    if record.request.notify and job_files.NOTIFIED not in files:
+        files = files | (await first.transport.read_matching(record.directory, (job_files.NOTIFIED,)) or {})
+    return read_folder_state(files, ahead)

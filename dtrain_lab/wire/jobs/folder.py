@@ -50,6 +50,13 @@ class End(Struct, frozen=True):
     at: float
 
 
+class Notified(Struct, frozen=True):
+    """How the user's command that runs when the job has ended has ended; `output`: the last of it."""
+
+    code: int
+    output: str = ""
+
+
 class FolderState(Struct, frozen=True):
     """State of a job as read from its folder, as far as it is known."""
 
@@ -66,3 +73,5 @@ class FolderState(Struct, frozen=True):
     preempted: bool = False
     staging: tuple[Staging, ...] = ()
     """Progress of each node."""
+    notified: Notified | None = None
+    """None if the user has no command for the job's end, and until it has ended."""

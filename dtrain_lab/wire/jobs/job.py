@@ -174,6 +174,17 @@ class JobError(Struct, frozen=True):
     signal: int | None = None
 
 
+class EndCommand(Struct, frozen=True):
+    """The user's command that runs once a job has ended (`notify` of the request).
+
+    `exit_code`: None while it runs. `output`: the last of its output, if it has failed.
+    """
+
+    command: str
+    exit_code: int | None = None
+    output: str = ""
+
+
 class Job(Struct, frozen=True):
     """A job with everything that a client shows of it."""
 
@@ -218,6 +229,8 @@ class Job(Struct, frozen=True):
     """Path of its notebook below the root of the server that answers; null outside it, and in a terminal."""
     fails_again: bool = False
     """Whether an exception of its own code ended it: if it is resumed, the same code would fail again."""
+    end_command: EndCommand | None = None
+    """The user's command for its end; null without one, before the job has ended, and if it was not run."""
 
 
 class JobRecord(Struct, frozen=True):

@@ -12,10 +12,12 @@ export function shrinkText(
   trans: TranslationBundle
 ): string {
   const { size, lost, replaced, ending } = plan;
+  const kept = Array.from({ length: size }, (_, rank) => rank).filter(
+    rank => !replaced.includes(rank)
+  );
   if (!replaced.length) {
     // lost ranks, and those of a node that is no longer whole, are above the ones that stay
     const gone = [...lost, ...ending].sort((a, b) => a - b);
-    const stay = Array.from({ length: size }, (_, rank) => rank);
     return [
       trans._n(
         'Rank %2 is left out.',
@@ -23,12 +25,7 @@ export function shrinkText(
         gone.length,
         formatRanks(gone)
       ),
-      trans._n(
-        'Rank %2 keeps its variables.',
-        'Ranks %2 keep their variables.',
-        size,
-        formatRanks(stay)
-      )
+      keptText(kept, trans)
     ].join(' ');
   }
   return [
@@ -40,12 +37,23 @@ export function shrinkText(
       formatRanks(ending.slice(0, replaced.length))
     ),
     trans._n(
-      'Rank %2 ends. The others keep their variables.',
-      'Ranks %2 end. The others keep their variables.',
+      'Rank %2 ends.',
+      'Ranks %2 end.',
       ending.length,
       formatRanks(ending)
-    )
+    ),
+    ...(kept.length ? [keptText(kept, trans)] : [])
   ].join(' ');
+}
+
+/** That these ranks keep their variables. */
+function keptText(ranks: readonly number[], trans: TranslationBundle): string {
+  return trans._n(
+    'Rank %2 keeps its variables.',
+    'Ranks %2 keep their variables.',
+    ranks.length,
+    formatRanks(ranks)
+  );
 }
 
 /** The button that leaves the lost ranks out: "Go on with 6 ranks". */

@@ -78,6 +78,7 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
           commands={commands}
           trans={nullTranslator.load('dtrain_lab')}
           confirmLarge={async () => true}
+          confirmDiscard={async () => true}
           submitted={submitted}
         />
       )
@@ -131,6 +132,21 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
   await press('Submit');
   expect(await drafts.load(PATH, null)).toBeNull();
   close();
+  // what was saved can be discarded, also for a page that is reloaded
+  await drafts.save(PATH, null, own);
+  typed = typedIn(null, 'a');
+  close = await open(null);
+  expect(rate()).toBe('0.7');
+  await press('Discard');
+  expect(rate()).toBe('0.1');
+  expect(node.textContent).not.toContain('what you saved for later');
+  expect(node.textContent).not.toContain('Discard');
+  expect(document.activeElement?.matches('[data-field]')).toBe(true);
+  expect(await drafts.load(PATH, null)).toBeNull();
+  close();
+  close = await open(null);
+  expect(rate()).toBe('0.1');
+  close();
   node.remove();
   vi.useRealTimers();
 });
@@ -178,6 +194,7 @@ it('tells its own errors together with those that the server finds', async () =>
         commands={new CommandRegistry()}
         trans={nullTranslator.load('dtrain_lab')}
         confirmLarge={async () => true}
+        confirmDiscard={async () => true}
         submitted={() => undefined}
       />
     )

@@ -13,7 +13,7 @@ import { IDrafts, ITyped } from './drafts';
 import { faultsOf } from '../fields/fieldErrors';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './initialForm';
-import { FormFrame, Reading } from './formFrame';
+import { FormFrame, Reading, Source } from './formFrame';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from '../preview/preview';
 import { useSubmitting } from './submitting';
@@ -31,6 +31,7 @@ export interface IFormProps {
   commands: CommandRegistry;
   trans: TranslationBundle;
   confirmLarge(ranks: number): Promise<boolean>;
+  confirmDiscard(): Promise<boolean>;
   submitted(): void;
 }
 
@@ -38,7 +39,7 @@ export interface IFormProps {
 export function SubmitForm(props: IFormProps): JSX.Element {
   const { site, jobs, trans, notebook, like } = props;
   const { profiles } = site;
-  const [filled, change, from] = useForm({ ...props, profiles });
+  const [filled, change, from, discard] = useForm({ ...props, profiles });
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
   const faults = useMemo(
@@ -90,14 +91,17 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     await props.drafts.save(notebook.path, like, form);
     setSaved(form);
   };
+  const startOver = async (): Promise<void> => {
+    if (discard && (await props.confirmDiscard())) {
+      await discard();
+      focus('.jp-DtrainJob-submitForm [data-field]'); // the link is gone
+    }
+  };
   return (
     <FormFrame
       title={trans.__('Submit %1', notebook.path.split('/').pop())}
       under={
-        from ||
-        trans.__(
-          'The job runs without this browser, and without the Jupyter server.'
-        )
+        <Source from={from} discard={discard && startOver} trans={trans} />
       }
       oneColumn={oneColumn}
       report={

@@ -1,6 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { ReactNode } from 'react';
 
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
+
 /** Shown while a form's initial contents are read. */
 export function Reading(props: { trans: TranslationBundle }): JSX.Element {
   return (
@@ -13,7 +15,7 @@ export function Reading(props: { trans: TranslationBundle }): JSX.Element {
 /** A form under its heading, beside its check and preview, or between them; and its bar. */
 export function FormFrame(props: {
   title: string;
-  under: string;
+  under: ReactNode;
   oneColumn: boolean;
   report: ReactNode;
   /** The preview; undefined if the form has none. */
@@ -73,5 +75,36 @@ export function FormFrame(props: {
       </div>
       {props.bar}
     </div>
+  );
+}
+
+/** Where a form's contents are from, with a link that discards what was saved for later. */
+export function Source(props: {
+  /** The sentence; empty if they are the profile's. */
+  from: string;
+  /** Null if there is nothing to discard. */
+  discard: (() => Promise<void>) | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { from, discard, trans } = props;
+  const usual = trans.__(
+    'The job runs without this browser, and without the Jupyter server.'
+  );
+  return (
+    <>
+      {from || usual}
+      {discard && (
+        <>
+          {' '}
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => void reportErrors(trans, discard)}
+          >
+            {trans.__('Discard')}
+          </button>
+        </>
+      )}
+    </>
   );
 }

@@ -26,8 +26,16 @@ export interface IFilling {
   trans: TranslationBundle;
 }
 
+/** A form's initial contents, and where they are from. */
+interface IContents {
+  form: IForm;
+  from: string;
+  /** Whether they were saved for later. */
+  saved?: boolean;
+}
+
 /** A form as saved, as in the notebook's last job, or as in its profile; and which of these. */
-async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
+async function fill(props: IFilling): Promise<IContents> {
   const { notebook, drafts, like, jobs, profiles, trans } = props;
   const draft = await drafts.load(notebook.path, like);
   if (draft) {
@@ -37,7 +45,8 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
         ...kept,
         parameters: followed(kept.parameters, '', notebook.parameters)
       },
-      from: trans.__('Filled in from what you saved for later.')
+      from: trans.__('Filled in from what you saved for later.'),
+      saved: true
     };
   }
   const all = await jobs.all();
@@ -84,12 +93,21 @@ export interface IFilled {
   defaults: string;
 }
 
-/** The form, null until it is filled; the function to change it; and its source. */
+/**
+ * The form, null until it is filled; the function to change it; its source; and the function that discards what was
+ * saved for later and fills the form as without it, null where it is not from there.
+ */
 export function useForm(
   props: IFilling
-): [IFilled | null, (part: Partial<IForm>) => void, string] {
+): [
+  IFilled | null,
+  (part: Partial<IForm>) => void,
+  string,
+  (() => Promise<void>) | null
+] {
   const [filled, setFilled] = useState<IFilled | null>(null);
   const [from, setFrom] = useState('');
+  const [saved, setSaved] = useState(false);
   const latest = useLatest(props);
   const { like } = props;
   const { notebook } = props;
@@ -110,6 +128,7 @@ export function useForm(
         const form = { ...filled.form, ...latest.current.begins };
         setFilled({ form, defaults: notebook.parameters });
         setFrom(filled.from);
+        setSaved(!!filled.saved);
       }
     };
     begin().catch((failure: unknown) => {
@@ -132,6 +151,17 @@ export function useForm(
       ),
     [notebook]
   );
+  const discard = async (): Promise<void> => {
+    const { drafts, typed, begins } = latest.current;
+    await drafts.remove(notebook.path, like);
+    const { form, from } = await fill({ ...latest.current, like });
+    const defaults = notebook.parameters;
+    const after = { form: { ...form, ...begins }, defaults };
+    typed.save('form', after); // a reload must not bring back what was typed before
+    setFilled(after);
+    setFrom(from);
+    setSaved(false);
+  };
   return [
     filled,
     part =>
@@ -145,7 +175,8 @@ export function useForm(
         }
         return after;
       }),
-    from
+    from,
+    saved ? discard : null
   ];
 }
 

@@ -77,6 +77,17 @@ it('says how much communication there was, which the charts have no room for', (
   expect(said([], 4, [none, none])).not.toContain('Communication');
 });
 
+it('says how the command for its end stands', () => {
+  const row = (code: number | null): string =>
+    said([], 4, [], {
+      end_command: { command: 'mail', exit_code: code, output: '' }
+    });
+  expect(row(0)).toContain('Command when it ends||done|');
+  expect(row(null)).toContain('Command when it ends||running|');
+  expect(row(3)).toContain('Command when it ends||failed, exit code 3|');
+  expect(said([])).not.toContain('Command when it ends');
+});
+
 it('says from which step a resumed job began, or that it started over', () => {
   const resumed = { name: 'again', parent: 'j1', resumed_step: 2304 };
   expect(said([], 4, [], resumed)).toContain(

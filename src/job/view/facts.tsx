@@ -10,6 +10,7 @@ import { batchFact } from '../../metrics/batch';
 import { shownMetrics } from '../../metrics/currentMetrics';
 import { formatValue } from '../../metrics/format';
 import { lastShare, shareInText } from '../../metrics/share';
+import { labelOf } from '../fields/labels';
 import { hasEnded } from '../model/states';
 import { moment } from '../model/texts';
 
@@ -60,6 +61,7 @@ export function Facts(props: {
     [trans.__('Started'), clock(job.started_at)],
     [trans.__('Ended'), clock(job.ended_at)],
     [trans.__('Exit code'), job.exit_code],
+    [labelOf('notify', trans), endCommand(job, trans)],
     [trans.__('Attempt'), job.attempt ? job.attempt + 1 : null],
     [
       (job.resumed_step ?? null) === null
@@ -96,6 +98,18 @@ export function Facts(props: {
     [trans.__('Folder'), job.directory]
   ];
   return <FactLine facts={facts} />;
+}
+
+/** How the user's command for the job's end stands; null without one. */
+function endCommand(job: Job, trans: TranslationBundle): string | null {
+  const { exit_code: code } = job.end_command ?? {};
+  if (code === undefined) {
+    return null;
+  }
+  if (code === null) {
+    return trans.__('running');
+  }
+  return code ? trans.__('failed, exit code %1', code) : trans.__('done');
 }
 
 /** The job after which this one was submitted, its time, and the step of its checkpoint from which this one began. */

@@ -43,8 +43,10 @@ export function useShownJob(props: IShownJobProps): {
       const fetched = await jobs.get(id);
       setKnown(fetched);
       setError('');
-      // frames report its changes, as long as they contain it
-      return !live && !hasEnded(fetched);
+      // frames report its changes, as long as they contain it and it has not ended
+      return hasEnded(fetched)
+        ? fetched.end_command?.exit_code === null
+        : !live;
     } catch (failure) {
       const refusal = refusalOf(failure, trans);
       setError(refusal.message);

@@ -11,6 +11,7 @@ import { useViewState } from '../../ui/viewState';
 import { busyNote } from '../../verdicts/texts';
 import { Actions } from './actions';
 import { Charts } from './charts';
+import { EndCommandFailure } from './endCommand';
 import { Facts } from './facts';
 import { withLatest } from './latestValues';
 import { useShownJob } from './shownJob';
@@ -150,6 +151,7 @@ export function JobBody(props: IJobProps): JSX.Element {
                 : `${job.reason.message} ${job.reason.hint}`}
             </p>
           )}
+          <EndCommandFailure job={job} trans={trans} />
         </div>
       </div>
       <Actions

@@ -7,7 +7,7 @@ import { Cluster } from '../../tokens';
 import { KernelRestarts } from './kernelRestarts';
 import { IRun, runOf } from './storedRun';
 
-it('remembers which runs a restart of the kernel has cut off', () => {
+it('remembers which runs a restart of the kernel has cut off', async () => {
   const stored: { run: IRun } = { run: runOf(record({ state: 'running' })) };
   const cell = Object.create(CodeCell.prototype) as CodeCell;
   const model = { getMetadata: () => stored.run };
@@ -23,7 +23,14 @@ it('remembers which runs a restart of the kernel has cut off', () => {
 
   statusChanged.emit('busy');
   expect(run('x.1').restarted).toBeUndefined();
+  // a kernel that dies interrupts nothing
+  queueMicrotask(() => statusChanged.emit('autorestarting'));
   statusChanged.emit('restarting');
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(run('x.1').restarted).toBeUndefined();
+  statusChanged.emit('restarting');
+  await Promise.resolve();
   expect(run('x.1').restarted).toBe(true);
   expect(run('x.2').restarted).toBeUndefined();
   // nothing interrupts a cell that was started with --no-wait

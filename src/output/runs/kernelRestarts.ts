@@ -2,6 +2,7 @@ import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
 
+import { onRestart } from '../../jupyterlab/kernelRestarts';
 import {
   IClusterRecord,
   IRun,
@@ -17,19 +18,21 @@ interface IPanel {
   sessionContext: Pick<NotebookPanel['sessionContext'], 'statusChanged'>;
 }
 
-/** Runs that were under way when the notebook's kernel restarted, which has interrupted them. */
+/** Runs that were under way when somebody restarted the notebook's kernel, which has interrupted them. */
 export class KernelRestarts {
   constructor({ content, sessionContext }: IPanel) {
-    sessionContext.statusChanged.connect((_, status) => {
-      if (status === 'restarting' || status === 'autorestarting') {
-        for (const cell of content.widgets) {
-          const run = cell instanceof CodeCell ? stored(cell) : null;
-          if (run && !isOver(run.state)) {
-            this._runs.add(run.run);
-          }
+    const restarted = onRestart(died => {
+      if (died) {
+        return; // nothing was interrupted: the ranks run the cell to its end
+      }
+      for (const cell of content.widgets) {
+        const run = cell instanceof CodeCell ? stored(cell) : null;
+        if (run && !isOver(run.state)) {
+          this._runs.add(run.run);
         }
       }
-    }, this);
+    });
+    sessionContext.statusChanged.connect(restarted, this);
   }
 
   dispose(): void {

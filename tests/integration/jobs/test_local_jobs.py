@@ -347,6 +347,25 @@ def test_retry_and_notify(tmp_path: Path) -> None:
     assert log.count("attempt 0") == 2
     assert log.count("attempt 1") == 2
     assert told.exists()
+    wait_until(
+        lambda: (Job(portal, job).info()["end_command"] or {}).get("exit_code") == 0, 30, "its command's end"
+    )
+
+
+def test_a_command_at_a_jobs_end_that_fails_is_told(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    command = f"while [ ! -e '{go}' ]; do sleep 0.05; done; echo told; exit 3"
+    job: Job = dt.submit(write(tmp_path / "ends.ipynb", ["print('ran')"]), ranks=1, notify=command)
+
+    def ended() -> Any:
+        return (job.info()["end_command"] or {}).get("exit_code")
+
+    assert job.wait(60) == "succeeded"
+    assert job.info()["end_command"] == {"command": command, "exit_code": None, "output": ""}, "it runs"
+    go.touch()
+    wait_until(lambda: ended() is not None, 30, "its command's end")
+    assert job.info()["end_command"] == {"command": command, "exit_code": 3, "output": "told"}
+    assert job.state == "succeeded"
 
 
 def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, TOKEN, Lab
-from tests.ui.panel.cells import output, run_cell
+from tests.ui.panel.cells import RECORD_TOASTS, output, run_cell
 from tests.ui.states.state import PANEL
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
@@ -320,21 +320,6 @@ print("first", rank)
 while not os.path.exists("go-on"):
     time.sleep(0.05)
 print("last", rank)"""
-
-
-RECORD_TOASTS = """() => {
-  window.toasts = [];
-  const seen = new Set();
-  new MutationObserver(() => {
-    for (const toast of document.querySelectorAll('.Toastify__toast')) {
-      if (toast.textContent && !seen.has(toast)) {
-        seen.add(toast);
-        window.toasts.push(toast.textContent);
-      }
-    }
-  }).observe(document.body, { childList: true, subtree: true });
-}"""
-"""Keeps the text of every toast: one disappears by itself, perhaps before a busy machine has looked."""
 
 
 def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(lab: Lab, page: Any) -> None:

@@ -9,6 +9,19 @@ from tests.ui.lab import PATIENCE
 
 TRAINING = re.compile(r"Training( on 2 ranks|\. Both ranks keep pace)\.")
 """On a busy machine it is not seen that ranks keep pace."""
+RECORD_TOASTS = """() => {
+  window.toasts = [];
+  const seen = new Set();
+  new MutationObserver(() => {
+    for (const toast of document.querySelectorAll('.Toastify__toast')) {
+      if (toast.textContent && !seen.has(toast)) {
+        seen.add(toast);
+        window.toasts.push(toast.textContent);
+      }
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+"""Keeps the text of every toast: one disappears by itself, perhaps before a busy machine has looked."""
 
 
 class Panel:

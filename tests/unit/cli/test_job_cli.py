@@ -24,6 +24,7 @@ from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.policy import backends
+from dtrain_lab.wire.jobs.job import EndCommand
 from dtrain_lab.wire.jobs.log import Log, LogBars, LogPiece
 from tests.unit.jobs.records import FAILED, RECORD
 
@@ -92,6 +93,25 @@ def test_a_job_is_shown_as_its_view_shows_it(monkeypatch: pytest.MonkeyPatch) ->
     assert "Started over after: older000" in terminal("job", "show", "n").stdout.splitlines()
     assert {line.split(":")[0] for line in shown} >= {"Submitted", "Started", "Ended"}
     assert not any("None" in line for line in shown)
+
+
+def test_a_command_that_failed_at_a_jobs_end_is_shown_with_its_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = EndCommand("curl [there]", 6, "curl: (6) Could\nnot resolve [there]")
+
+    async def answer(self: Jobs, *_: Any) -> Any:
+        return replace(FAILED, end_command=command)
+
+    monkeypatch.setattr(Jobs, "job", answer)
+    shown = terminal("job", "show", "n").stdout
+    told = "The command that ran when the job ended failed with exit code 6: curl [there]"
+    assert f"{told}\n  curl: (6) Could\n  not resolve [there]\n" in shown
+    assert "Command when it ends: failed, exit code 6\n" in shown
+    command = EndCommand("true", 0)
+    assert "Command when it ends: done\n" in terminal("job", "show", "n").stdout
+    command = EndCommand("sleep 60")
+    assert "Command when it ends: running\n" in terminal("job", "show", "n").stdout
 
 
 @pytest.mark.parametrize(

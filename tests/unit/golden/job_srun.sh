@@ -88,4 +88,5 @@ cd "$folder"
 rm -f .reserve
 printf '{"code": %d, "at": %s}\n' $code "$(date +%s.%N)" > .exit && mv .exit exit
 bash -c 'say '"'"'done'"'"'' < /dev/null > notify.log 2>&1
+{ echo $?; tail -n 20 notify.log | tail -c 2000; } > .notified && mv .notified notified
 exit $code

@@ -16,7 +16,7 @@ from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import End, FolderState, Live
-from dtrain_lab.wire.jobs.job import Job, JobError
+from dtrain_lab.wire.jobs.job import EndCommand, Job, JobError, JobRequest
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
@@ -99,6 +99,41 @@ def test_states(found: FolderState, status: Status | None, record: dict[str, Any
     assert made.summary.text
     assert ("cancel" in made.may) == (state in ("queued", "starting", "running", "planned"))
     assert ("resume" in made.may) == (state in ("succeeded", "failed", "cancelled", "lost"))
+
+
+SAID = b"2\nbash: -c: line 1: unexpected EOF while looking for matching `\"'\n"
+ENDS = {"exit": b'{"code": 0, "at": 200.0}', "started": b"190.0"}
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "code", "output"),
+    [
+        (
+            ENDS | {"notified": SAID},
+            ENDED,
+            2,
+            "bash: -c: line 1: unexpected EOF while looking for matching `\"'",
+        ),
+        (ENDS | {"notified": b"3\n"}, RUNS, 3, ""),
+        (ENDS | {"notified": b"0\nsent\n"}, ENDED, 0, ""),
+        (ENDS, RUNS, None, ""),
+    ],
+)
+def test_a_job_stays_done_whose_command_for_its_end_fails(
+    files: dict[str, bytes], status: Status, code: int | None, output: str
+) -> None:
+    request = JobRequest("n.ipynb", notify='echo "')
+    made = told(read_folder_state(files), status, request=request)
+    assert made.state == "succeeded"
+    assert made.end_command == EndCommand('echo "', code, output)
+
+
+def test_a_command_for_a_jobs_end_is_told_only_of_a_job_that_ran_one() -> None:
+    request = JobRequest("n.ipynb", notify="mail")
+    # of an earlier version, whose script did not say how it ended; or killed with the script
+    assert told(read_folder_state(ENDS), ENDED, request=request).end_command is None
+    assert told(FolderState(started_at=190.0, live=LIVE), RUNS, request=request).end_command is None
+    assert told(read_folder_state(ENDS), RUNS).end_command is None
 
 
 @pytest.mark.parametrize(

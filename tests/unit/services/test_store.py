@@ -29,7 +29,7 @@ from dtrain_lab.services.index.rebuild import bound
 from dtrain_lab.services.index.store import Filed, JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.folder import End, FolderState
-from dtrain_lab.wire.jobs.job import Job, JobRecord
+from dtrain_lab.wire.jobs.job import EndCommand, Job, JobRecord
 from dtrain_lab.wire.status import Status
 from tests.unit.jobs.records import RECORD
 
@@ -47,6 +47,15 @@ def test_a_look_that_began_before_a_cancel_counts_for_nothing(tmp_path: Path) ->
     store.save_state(cancelled, replace(FAILED, state="cancelled"))
     assert store.active() == []
     assert [seen.state for seen in store.last_states()] == ["cancelled"]
+
+
+def test_a_job_is_looked_at_until_the_command_for_its_end_has_ended(tmp_path: Path) -> None:
+    store = JobIndex(tmp_path / "jobs.sqlite")
+    store.put(RECORD)
+    store.save_state(RECORD, replace(FAILED, end_command=EndCommand("mail")))
+    assert store.active() == [RECORD]
+    store.save_state(RECORD, replace(FAILED, end_command=EndCommand("mail", 3)))
+    assert store.active() == []
 
 
 def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
