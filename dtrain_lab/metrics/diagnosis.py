@@ -98,16 +98,17 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     size = len(timings)
     repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
     step_s = max(repeated, real)
-    own_share = 0.0
     loop_times = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(loop_times) if loop_times else None
-    if loop_s is not None and step_s and loop_s > ELSEWHERE * step_s:
-        elsewhere = loop_s - step_s
-        own_share, step_s = elsewhere / loop_s, loop_s
+    elsewhere = own_code_s(timings, step_s, loop_s)
+    busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)
+    own_share = elsewhere / (step_s + elsewhere) if elsewhere else 0.0
+    if loop_s is not None and elsewhere:
         notes[
             f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
             "is neither the model, nor averaging, nor the loader."
         ] = None
+        step_s += elsewhere
     if repeated and size > 1 and all(r.without_sync for r in timings):
         averaged = [(r.with_sync, r.without_sync) for r in timings]
         communication = _check(averaged, step_s, loop_s, text_of.communication)
@@ -127,8 +128,33 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     if slow is not None and text_of.slow_leads(slow, step_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
         own_share = 0.0  # waiting, not code
+        busy = False
+    if loop_s is not None and busy:
+        notes[text_of.slowed(loop_s, step_s)] = None
     late = slow.ranks[0] if slow is not None else None
     return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late)
+
+
+def own_code_s(timings: Sequence[StepTimings], step_s: float, loop_s: float | None) -> float:
+    """Time of a loop's own code in its step, seconds: what its steps take longer than repeated ones.
+
+    It is no more than what the loop itself has spent beside model, optimizer and loader, on any of the ranks,
+    since the others wait for that one: where the rest is longer, too, other work has slowed the machine.
+
+    Args:
+        timings: timings of all ranks.
+        step_s: time of a repeated step.
+        loop_s: step time of the loop; None if it is not known.
+
+    Returns:
+        The time; 0 if it is too short to tell.
+    """
+    if loop_s is None or not step_s:
+        return 0.0
+    known = [r.beside_s for r in timings if r.beside_s is not None]
+    beside = max(known) if known and len(known) == len(timings) else loop_s
+    own = min(loop_s - step_s, beside)
+    return own if own > (ELSEWHERE - 1) * step_s else 0.0
 
 
 RUNS = (

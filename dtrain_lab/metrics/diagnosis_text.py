@@ -53,10 +53,13 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
     if not share:
         same = "a step without the loader is no faster"
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
-    of = "a step" if step_s == with_s else f"a step of {step_time(step_s)}"
+    # the loop's own code is in the step, and in neither of the times that were compared
+    whole = step_s == with_s
+    of = "a step" if whole else f"a step of {step_time(step_s)}"
+    beside = "" if whole else ", both without your loop's own code"
     return (
         f"Waiting for data takes {share_in_range(share, error, of)}: "
-        f"{step_time(with_s)} with the loader, {step_time(without_s)} without it."
+        f"{step_time(with_s)} with the loader, {step_time(without_s)} without it{beside}."
     )
 
 
@@ -206,6 +209,20 @@ def slow_rank(slow: Verdict, share: float) -> str:
     waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
     return (
         f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step. It takes {slow.hint}"
+    )
+
+
+def slowed(loop_s: float, step_s: float) -> str:
+    """Note on a loop whose parts took longer than when they were repeated.
+
+    Args:
+        loop_s: time of its step, seconds.
+        step_s: time of the repeated step, with the loop's own code, seconds.
+    """
+    return (
+        f"A step of your own loop took {step_time(loop_s)}: its model, averaging, optimizer and loader took "
+        f"{step_time(loop_s - step_s)} longer than when they were repeated. "
+        "The machine was busy with other work."
     )
 
 

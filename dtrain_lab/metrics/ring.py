@@ -168,6 +168,12 @@ class StepRecord(Struct, frozen=True):
     batches: int = 1
     """Backward passes for each averaging."""
 
+    @property
+    def beside(self) -> int:
+        """Time beside model, optimizer and loader: the loop's own code, with collectives that it calls."""
+        parts = self.data + self.forward + self.backward + self.optimizer + self.probe
+        return max(0, self.wall - parts)
+
 
 class Writer:
     """The rank's side of the ring.

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.communication import LEAST_ERROR
-from dtrain_lab.metrics.diagnosis import ELSEWHERE, STUDENT, median_error
+from dtrain_lab.metrics.diagnosis import STUDENT, median_error, own_code_s
 from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -49,8 +49,7 @@ def tried(timings: Sequence[StepTimings], advice: Advice) -> Tried:
     before, after = (_by_cycle([getattr(r, kind) for r in timings]) for kind in ("with_sync", "changed"))
     usual = fmean(before) if advice.id == "workers" else median(before)
     loops = [r.loop_s for r in timings if r.loop_s is not None]
-    loop = median(loops) if loops else 0.0
-    elsewhere = loop - usual if loop > ELSEWHERE * usual else 0.0
+    elsewhere = own_code_s(timings, usual, median(loops) if loops else None)
     if advice.id == "workers":
         b, a = fmean(before) + elsewhere, fmean(after) + elsewhere
         gain = b / a

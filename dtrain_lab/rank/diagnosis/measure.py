@@ -103,7 +103,11 @@ def _timed(monitor: Monitor) -> StepTimings:
         steps = 0
     with restored(last_training.model, last_training.optimizers):
         timings = _measure(last_training, passes, (steps, ahead), skipped)
-    return timings if "passes" in skipped else replace(timings, loop_s=monitor.step_s())
+    return (
+        timings
+        if "passes" in skipped
+        else replace(timings, loop_s=monitor.step_s(), beside_s=monitor.beside_s())
+    )
 
 
 def _measure(

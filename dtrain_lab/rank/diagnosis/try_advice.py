@@ -82,8 +82,10 @@ def _timed(monitor: Monitor, change: Change) -> StepTimings:
             if change.id == "workers"
             else _with_averaging(last_training, passes, change)
         )
-    loop_s = monitor.step_s()
-    return replace(timings, loop_s=loop_s / len(passes) if loop_s is not None else None)
+    loop_s, beside_s = (
+        s / len(passes) if s is not None else None for s in (monitor.step_s(), monitor.beside_s())
+    )
+    return replace(timings, loop_s=loop_s, beside_s=beside_s)
 
 
 def _cannot_apply(last_training: LastTraining, change: Change) -> str:

@@ -91,11 +91,20 @@ class Monitor:
 
     def step_s(self) -> float | None:
         """Median step time in the last cell that trained, seconds; None after fewer than 5 steps."""
+        walls = [record.wall for record in self._last_steps()]
+        return median(walls) / 1e9 if walls else None
+
+    def beside_s(self) -> float | None:
+        """Median time of the same steps beside model, optimizer and loader, seconds; None as for `step_s`."""
+        rests = [record.beside for record in self._last_steps()]
+        return median(rests) / 1e9 if rests else None
+
+    def _last_steps(self) -> list[ring.StepRecord]:
+        """The last steps of the last cell that trained; none if they were fewer than 5."""
         steps = self.recorder.writer.cells[ring.STEPS]
         loop = steps - self._steps or self._loop
         last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
-        walls = [record.wall for record in last if not record.flags & ring.PAUSED]
-        return median(walls) / 1e9 if walls else None
+        return [record for record in last if not record.flags & ring.PAUSED]
 
     def _step_ended(self, hooked: int) -> None:
         # the guard's own collectives would be taken for unseen ones

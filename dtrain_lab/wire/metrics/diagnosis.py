@@ -12,6 +12,8 @@ class StepTimings(Struct, frozen=True):
 
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
     steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.
+    `beside_s` is the part of that in which the loop is in neither model, optimizer nor loader: no more of it
+    can be its own code; None if it is not known.
     `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured,
     `code` its code where it has one. Of a change that was tried, all are seconds per batch: `with_sync`
     without it, `changed` with it; `steps` is the number of batches that were timed with it.
@@ -26,6 +28,7 @@ class StepTimings(Struct, frozen=True):
     changed: tuple[float, ...] = ()
     steps: int = 0
     code: str = ""
+    beside_s: float | None = None
 
 
 class Change(Struct, frozen=True):

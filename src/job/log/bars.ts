@@ -1,7 +1,7 @@
 import { formatRanks } from '../../metrics/format';
+import { mergeBars } from '../../output/text/bars';
 import { rows } from '../../output/lines/items';
 import { withoutBar } from '../../output/lines/lines';
-import { mergeBars } from '../../output/text/rows';
 import { LogBars } from '../../tokens';
 import { ILogRow } from './lines';
 

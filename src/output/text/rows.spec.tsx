@@ -191,3 +191,33 @@ it('draws what was printed behind a bar below it, also while the bar is overwrit
   expect(second.textContent).toBe('0loss 0.5');
   expect(more).toEqual([]);
 });
+
+it('shows the remaining time, the rate and the values of a bar, while it is drawn and afterwards', () => {
+  const bar = (rank: number): string =>
+    ` 63%|######3   | 38/60 [00:03<00:02, 9.8${rank}it/s, loss=0.02${rank}]`;
+  const rows = [0, 1].map(rank => ({ ranks: [rank], text: bar(rank) }));
+  const beside = '63 %, 38/6000:03<00:02, 9.80it/s, loss=0.020';
+  const drawn = (rank: number | null): string =>
+    words(<Area rows={rows} rank={rank} />);
+  expect(drawn(null)).toBe(`0–1${beside}…0.021`);
+  expect(drawn(0)).toBe(`0${beside}`);
+  const after = (text: string): string =>
+    words(
+      <Lines
+        lines={foldLines(parseLines(text, true))}
+        left={{ gone: 0, first: MOST_LINES / 2, show: null }}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  expect(after(`[0-1] ${bar(0)}\n`)).toBe(`0–1${beside}`);
+  // one number differs, so that the ranks' lines are folded
+  expect(
+    after(`[0] ${bar(0)}\n[1] ${bar(0).replace('0.020', '0.021')}\n`)
+  ).toBe(`0–1${beside}…0.021`);
+});
+
+function words(element: JSX.Element): string {
+  const area = document.createElement('div');
+  area.innerHTML = renderToStaticMarkup(element);
+  return area.textContent.replace(/\u00a0/g, ' ');
+}

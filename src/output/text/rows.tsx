@@ -2,9 +2,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatCount, formatRanks, formatShare } from '../../metrics/format';
-import { placesOf } from '../lines/fold';
+import { placesOf, textOf } from '../lines/fold';
 import { IBar, ILine, IPlace, parseBar, withoutBar } from '../lines/lines';
 import { IAreaRow } from '../runs/cellOutput';
+import { mergeBars } from './bars';
 import { ILeftRows, shownOf } from './leftLines';
 import { Text } from './text';
 import { stylesBefore } from '../lines/ansi';
@@ -78,15 +79,14 @@ function AnyLine(props: {
   const { line, trans } = props;
   const bar = parseBar(line.text);
   if (bar) {
+    const text = textOf(line);
+    const folded = parseBar(text);
+    // a range in the per cent itself is not read again
+    const shown = folded?.share === bar.share ? folded : bar;
     return (
       <li>
         <Label ranks={line.ranks} />
-        <Progress
-          bar={bar}
-          ranks={line.ranks}
-          text={line.text}
-          time={!line.range}
-        />
+        <Progress bar={shown} ranks={line.ranks} text={text} />
       </li>
     );
   }
@@ -167,26 +167,23 @@ export function Label(props: { ranks: readonly number[] }): JSX.Element {
   );
 }
 
+/** A progress bar, with all that tqdm writes beside it: remaining time, rate, and values such as the loss. */
 function Progress(props: {
   bar: IBar;
   ranks: readonly number[];
   text: string;
-  /** Also show its times. */
-  time?: boolean;
 }): JSX.Element {
-  const { bar, ranks, text, time } = props;
+  const { bar, ranks, text } = props;
   const name = `${formatRanks(ranks)} ${bar.label}`.trim();
-  const far = [formatShare(bar.share), bar.count || (time ? '' : bar.rest)];
+  const far = [formatShare(bar.share), bar.count].filter(Boolean);
   return (
     <span className="jp-DtrainOutput-progress" title={text.trim()}>
       {bar.label && (
         <span className="jp-DtrainOutput-progressName">{bar.label}</span>
       )}
       <progress value={bar.share} max={1} aria-label={name} />
-      <span>{far.filter(Boolean).join(', ')}</span>
-      {time && bar.rest && (
-        <span className="jp-DtrainOutput-range">{bar.rest}</span>
-      )}
+      <span className="jp-DtrainOutput-progressFar">{far.join(', ')}</span>
+      {bar.rest && <span className="jp-DtrainOutput-range">{bar.rest}</span>}
     </span>
   );
 }
@@ -220,21 +217,4 @@ export function Area(props: {
       })}
     </ul>
   ) : null;
-}
-
-/** Merge bars with the same name and count. */
-export function mergeBars(rows: readonly IAreaRow[]): IAreaRow[] {
-  const merged = new Map<string, IAreaRow>();
-  rows.forEach((row, i) => {
-    const bar = parseBar(row.text);
-    const key = bar
-      ? `${bar.label} ${formatShare(bar.share)} ${bar.count || bar.rest}`
-      : `row ${i}`;
-    const before = merged.get(key);
-    const ranks = [...(before?.ranks ?? []), ...row.ranks].sort(
-      (a, b) => a - b
-    );
-    merged.set(key, { ...(before ?? row), ranks });
-  });
-  return [...merged.values()];
 }

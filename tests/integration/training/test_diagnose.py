@@ -169,6 +169,24 @@ def test_a_step_of_several_batches_is_run_again_as_it_was(world: dt.Cluster) -> 
     assert world.run("dist.barrier()").ok
 
 
+def test_a_model_that_was_slower_in_the_loop_is_no_code_of_the_loop(world: dt.Cluster) -> None:
+    """As on a machine that other work keeps busy while the loop runs, and not while steps are repeated."""
+    world.run(SETUP.format(compute=0.02, data=0.0, send=0.0))
+    world.run("COMPUTE_S = 0.3; train(8)")
+    world.run("COMPUTE_S = 0.02")
+    found = world.diagnose()
+    assert found.own == 0.0
+    assert "own code" not in found.text
+    (note,) = [note for note in found.notes if note.startswith("A step of your own loop took ")]
+    assert note.endswith("longer than when they were repeated. The machine was busy with other work.")
+    assert "own_code" not in [advice["id"] for advice in world.advise()]
+    # with its own code the same loop is told as before
+    world.run("for _ in range(8): train(1); time.sleep(0.4)")
+    found = world.diagnose()
+    assert found.text.startswith("Your loop's own code takes the time: ")
+    assert "own_code" in [advice["id"] for advice in world.advise()]
+
+
 def test_a_rank_that_was_slow_is_named_although_repeated_steps_leave_its_own_code_out(
     world: dt.Cluster,
 ) -> None:

@@ -188,6 +188,52 @@ def test_what_is_none_of_the_model_is_said() -> None:
     assert advised[0].change == "Shorten your loop's own code: it takes 60 % of a step"
 
 
+def busy(beside_s: float | None) -> Diagnosis:
+    """Of a loop whose steps took twice as long as when they were repeated."""
+    of = replace(timings(0, 2.06, 1.25, 7.9, loop_s=0.0161), beside_s=beside_s)
+    return conclude([of, replace(of, beside_s=0.0 if beside_s else beside_s)])
+
+
+def test_a_loop_that_other_work_has_slowed_has_no_code_of_its_own() -> None:
+    """As in the tuning notebook on a busy machine: the parts of its own steps add up to 100 %."""
+    found = busy(0.0002)
+    assert found.own == 0.0
+    assert "own code" not in found.text
+    assert found.notes == (
+        "A step of your own loop took 16.1 ms: its model, averaging, optimizer and loader took 8.2 ms longer "
+        "than when they were repeated. The machine was busy with other work.",
+    )
+    # it was in any of the parts, so that no share is known well; none is of another step
+    assert found.text == "Input-bound: 74 % of a step (36 to 100 %) waits for data."
+    assert found.data is not None
+    assert found.data.text.endswith(": 7.9 ms with the loader, 2.06 ms without it.")
+    assert "16.1" not in found.data.text
+    samples = [RankSample(rank=r, synced=True) for r in range(2)]
+    of = with_diagnosis(measured(replace(ESTIMATED, data_s=0.0058, step_s=0.0161), samples, 2), found)
+    assert of.own == 0.0
+    assert all(a.id != "own_code" for a in advise(of))
+
+
+def test_own_code_is_what_the_loop_has_spent_on_it_on_any_rank() -> None:
+    for beside_s in (None, 0.0082, 0.009):
+        found = busy(beside_s)
+        assert found.own == pytest.approx(8.2 / 16.1, abs=0.001)
+        assert found.text.startswith("Your loop's own code takes the time: 51 % of a step.")
+        assert all("other work" not in note for note in found.notes)
+        assert found.data is not None
+        assert found.data.text.endswith(
+            "of a step of 16.1 ms: 7.9 ms with the loader, 2.06 ms without it, "
+            "both without your loop's own code."
+        )
+    # some is own code, and the machine was busy besides
+    some = busy(0.003)
+    assert [note.split(":")[1] for note in some.notes] == [
+        " 3 ms of it is neither the model, nor averaging, nor the loader.",
+        " its model, averaging, optimizer and loader took 5.2 ms longer than when they were repeated. "
+        "The machine was busy with other work.",
+    ]
+
+
 def test_a_small_share_of_own_code_is_not_what_takes_the_time() -> None:
     few = conclude([timings(r, 20, 19.9, loop_s=0.0264) for r in (0, 1)])
     assert few.own == 0.0

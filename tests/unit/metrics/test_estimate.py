@@ -26,6 +26,13 @@ def record(ended_ms: float, wall_ms: float, exposed_ms: float = 0, **more: float
     )
 
 
+def test_what_a_step_spends_on_none_of_its_parts_is_beside_them() -> None:
+    of = replace(record(30, 30, 4, data_ms=5), forward=6 * MS, backward=7 * MS, optimizer=2 * MS)
+    assert of.beside == 10 * MS, "collectives that the loop calls are its own"
+    assert replace(of, probe=3 * MS).beside == 7 * MS, "an averaging that we delay is not"
+    assert replace(of, backward=70 * MS).beside == 0
+
+
 def test_what_a_rank_writes_the_agent_reads_also_after_the_ring_is_full() -> None:
     memory = memoryview(bytearray(ring.BYTES))
     writer, reader = ring.Writer(memory), ring.Reader(memory)

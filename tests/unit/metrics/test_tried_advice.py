@@ -64,6 +64,10 @@ def test_what_was_measured_is_told_with_its_error(gain: float, error: float, sai
 def test_the_time_of_the_loops_own_code_stays() -> None:
     timings = StepTimings((0.04,) * 5, changed=(0.02,) * 5, steps=16, loop_s=0.1)
     assert tried([timings, timings], advice("bf16")).gain == pytest.approx(100 / 80)
+    slowed = replace(timings, beside_s=0.001)
+    assert tried([slowed, slowed], advice("bf16")).gain == pytest.approx(2), (
+        "the machine was busy in the loop"
+    )
 
 
 def test_steps_that_read_the_loader_are_compared_by_their_means_since_workers_give_them_in_bursts() -> None:
