@@ -204,6 +204,9 @@ def moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tupl
         state: state with the ranks paused.
         command: "continue", or one of `STEPS`.
         ranks: the ranks.
+
+    Returns:
+        The state with these ranks running, and the orders that resume them.
     """
     step = None
     if command in STEPS and state.mode == "all":

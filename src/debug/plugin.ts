@@ -28,7 +28,7 @@ import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
 import { EndWithJob } from './endWithJob';
 import { followEdits } from './followEdits';
-import { FileGutters } from './fileGutters';
+import { FileGutters } from './marks/fileGutters';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
 import { ExceptionFilters } from './exceptionFilters';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { record } from '../testing/record';
 import { CellRecord } from '../tokens';
 import { CellView } from './cellContent';
-import { NOTHING } from './text/omitted';
+import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput } from './runs/cellOutput';
 

@@ -9,7 +9,7 @@ import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IKernelRecords, ILiveState } from '../tokens';
 import { ICellActions } from './cellActions';
-import { NOTHING } from './text/omitted';
+import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput, IMagic, magicOf, readOutputs } from './runs/cellOutput';
 import { endedRanks, IClusterRecord, IRun, isOver } from './runs/storedRun';

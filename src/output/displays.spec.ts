@@ -3,7 +3,7 @@ import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
 import { markDisplays, notesOfCopy } from './displays';
-import { NOTHING } from './text/omitted';
+import { NOTHING } from './lines/omitted';
 import { ICellOutput } from './runs/cellOutput';
 
 type Marked = ReturnType<typeof markDisplays>;

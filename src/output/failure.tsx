@@ -7,7 +7,7 @@ import { Glyph } from '../ui/icons/glyph';
 import { Filled } from '../ui/text/filled';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
-import { failedText, tracebackText } from './lines/tracebackText';
+import { failedText, tracebackText } from './text/tracebackText';
 import { tellBriefly } from '../ui/text/toast';
 
 /** Actions for a failure. */

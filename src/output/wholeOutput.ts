@@ -1,5 +1,5 @@
 import { ILine, parseLines } from './lines/lines';
-import { NOTHING } from './text/omitted';
+import { NOTHING } from './lines/omitted';
 import { shortLines } from './lines/trim';
 import { ICellOutput } from './runs/cellOutput';
 import { JournalOutputs } from './runs/journalOutputs';

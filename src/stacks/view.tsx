@@ -64,7 +64,10 @@ function View(
       {ended && (
         <p className="jp-DtrainUi-note" role="status">
           {groups.length
-            ? trans.__('%1 has ended. These were its ranks’ stacks.', of.name)
+            ? trans.__(
+                '%1 has ended. These are the last stacks of its ranks.',
+                of.name
+              )
             : trans.__('%1 has ended.', of.name)}
         </p>
       )}

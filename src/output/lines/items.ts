@@ -1,6 +1,6 @@
 import { IOutput } from '@jupyterlab/nbformat';
 
-import { countRanks, IOmitted, NOTHING, together } from '../text/omitted';
+import { countRanks, IOmitted, NOTHING, together } from './omitted';
 
 /** Equal lines that ranks print within this time are merged, s. */
 const TOGETHER = 1;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { tracebackText } from './tracebackText';
+import { tracebackText } from '../text/tracebackText';
 import {
   hintIn,
   importedPath,

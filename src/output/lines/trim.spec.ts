@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { readOutputs } from '../runs/cellOutput';
 import { foldLines } from './fold';
-import { NOTHING } from '../text/omitted';
+import { NOTHING } from './omitted';
 import {
   around,
   LAST_OF_RANK,

@@ -7,7 +7,7 @@ import {
   readNotice,
   together,
   without
-} from '../text/omitted';
+} from './omitted';
 
 /**
  * Maximum characters of one stream that a page keeps; beyond that, the middle is omitted. The head's journal

@@ -13,7 +13,7 @@ import { ILine, parseLines, parseRanks } from '../lines/lines';
 import { DisplayShape, Parts } from '../lines/parts';
 import { isSummaryPart, SummaryPart } from './outcome';
 import { FAILED, INTERRUPTED, STOPPED } from './storedRun';
-import { IOmitted, NOTHING, together } from '../text/omitted';
+import { IOmitted, NOTHING, together } from '../lines/omitted';
 import { placeIn } from '../lines/traceback';
 import { betweenMarks, shortLines, withoutMiddle } from '../lines/trim';
 

@@ -1,5 +1,5 @@
 import { ILine } from '../lines/lines';
-import { countRanks, IOmitted, together } from './omitted';
+import { countRanks, IOmitted, together } from '../lines/omitted';
 import { lastRows } from '../lines/trim';
 
 /** Maximum number of lines drawn initially; the middle is omitted, and added in steps of this size. */

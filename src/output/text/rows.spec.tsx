@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { foldLines } from '../lines/fold';
 import { parseLines } from '../lines/lines';
-import { countLines, countsText, NOTHING, readNotice } from './omitted';
+import { countLines, countsText, NOTHING, readNotice } from '../lines/omitted';
 import { around, betweenMarks, markText, withoutMiddle } from '../lines/trim';
 import { linesLeft, MOST_LINES, rowsOf, shownOf } from './leftLines';
 import { Area, Lines } from './rows';

@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { formatRanks } from '../../metrics/format';
-import { plain } from './ansi';
-import { ITraceback } from './traceback';
+import { plain } from '../lines/ansi';
+import { ITraceback } from '../lines/traceback';
 
 /** "Rank 1 failed: ValueError: too long". */
 export function failedText(

@@ -1,5 +1,5 @@
 import { rankSet } from '../../metrics/rankSets';
-import { LABEL, parseRanks } from '../lines/lines';
+import { LABEL, parseRanks } from './lines';
 
 /** Lines that were omitted: how many, and of which ranks. */
 export interface IOmitted {

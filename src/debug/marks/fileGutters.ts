@@ -1,8 +1,8 @@
 import { Debugger, IDebugger } from '@jupyterlab/debugger';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
 
-import { DebugModel } from './model/model';
-import { FileWidget, pathOf } from './marks/openFiles';
+import { DebugModel } from '../model/model';
+import { FileWidget, pathOf } from './openFiles';
 
 /** The gutter of a file, and for what it was made. */
 interface IGutter {
