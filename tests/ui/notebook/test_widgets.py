@@ -246,7 +246,7 @@ def test_an_output_widget_has_all_that_it_captures_also_of_a_reload_in_mid_run(l
         assert sorted(lines(rank)) == sorted(wanted(rank))
     below = "e => { const all = e.cloneNode(true);"
     below += " all.querySelectorAll('.jupyter-widgets').forEach(w => w.remove()); return all.textContent; }"
-    outside = cell(page, 1).locator(".jp-DtrainOutput").evaluate(below)
+    outside = cell(page, 1).locator(".jp-Cell-outputWrapper").evaluate(below)
     assert "left the loop" in outside
     assert "step" not in outside
     shot(page, "widgets-reloaded")
