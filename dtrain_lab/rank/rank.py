@@ -206,8 +206,9 @@ class Rank:
         accumulations = sys.modules.get("dtrain_lab.training.gradients.active_accumulations")
         if accumulations is not None and error is None:
             accumulations.tell_unfinished()
-        self._stored.end_cell()
-        self._link.outbox.write_out(self._tell_of_widgets)
+        if self._views.any:
+            self._stored.end_cell()
+            self._link.outbox.write_out(self._tell_of_widgets)
 
     def _tell_of_widgets(self) -> None:
         for notice in self._views.end_cell(self._spec.rank):

@@ -47,6 +47,8 @@ class WidgetViews:
         self._outputs: dict[str, _Output] = {}
         self._running: str | None = None
         self._storing: str | None = None
+        self.any = False
+        """Whether an Output widget has ever captured anything."""
         self.behind: Callable[[str], None] = lambda _: None
         """Called, by any thread, with an Output widget whose state lacks what was captured."""
 
@@ -139,6 +141,7 @@ class WidgetViews:
                 self._capturing = [other for other in self._capturing if other != widget]
                 if state["msg_id"]:
                     self._capturing.append(widget)
+                    self.any = True
             elif _is_set(state):
                 self._output(widget).captured.add("outputs", {"outputs": state["outputs"]})
 
