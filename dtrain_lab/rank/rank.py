@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.output import inline_figures
 from dtrain_lab.rank.output.routing import route_output
+from dtrain_lab.rank.output.stored_outputs import StoredOutputs
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.setup import install_group_hooks
@@ -99,7 +101,9 @@ class Rank:
         inline_figures.prepare()
         hooks.log = self._log
         rank_variables.define(kernel.shell, spec)
-        route_output(app.session, kernel.iopub_socket, spec.rank, self._link.outbox)
+        self._views = route_output(app.session, kernel.iopub_socket, spec.rank, self._link.outbox)
+        self._stored = StoredOutputs(self._io_loop, self._views, kernel.comm_manager.comms, self._to_widget)
+        self._widgets.asked = self._stored.asked
         self._link.open(app.context)
 
     def _log(self, step: int, values: dict[str, float], at: float, averaged: bool) -> None:
@@ -128,14 +132,7 @@ class Rank:
                 self._calls.forming(True)
                 self._main_tasks.hand_over(partial(self._form, order))
             case links.Comm():
-                done = partial(self._handled, order.id)
-                if self._cells.busy or self._widgets.beside:
-                    self._widgets.take_beside(order, done)
-                else:
-                    self._widgets.enqueue(order, done)
-                    self._main_tasks.hand_over(self._widgets.take)
-                    if self._cells.busy:  # a cell has begun meanwhile
-                        self._widgets.move_beside()
+                self._to_widget(order, partial(self._handled, order.id))
             case links.Complete():
                 self._main_tasks.hand_over(partial(self._queries.answer, order))
             case links.DebugRequest():
@@ -143,6 +140,15 @@ class Rank:
             case links.End():
                 self._link.outbox.flush()
                 self._main_tasks.hand_over(self._leave)
+
+    def _to_widget(self, order: links.Comm, done: Callable[[], None]) -> None:
+        if self._cells.busy or self._widgets.beside:
+            self._widgets.take_beside(order, done)
+        else:
+            self._widgets.enqueue(order, done)
+            self._main_tasks.hand_over(self._widgets.take)
+            if self._cells.busy:  # a cell has begun meanwhile
+                self._widgets.move_beside()
 
     def _handler_raised(self, error: Exception) -> None:
         events.error("a signal handler of the user's raised between cells", exc_info=error)
@@ -188,6 +194,7 @@ class Rank:
 
     def _cell_began(self, cell: str) -> None:
         self._debugger.cell_began(cell)
+        self._views.begin_cell(cell)
         if self._widgets.queued:
             self._io_loop.call_soon_threadsafe(self._widgets.move_beside)
 
@@ -199,6 +206,13 @@ class Rank:
         accumulations = sys.modules.get("dtrain_lab.training.gradients.active_accumulations")
         if accumulations is not None and error is None:
             accumulations.tell_unfinished()
+        if self._views.any:
+            self._stored.end_cell()
+            self._link.outbox.write_out(self._tell_of_widgets)
+
+    def _tell_of_widgets(self) -> None:
+        for notice in self._views.end_cell(self._spec.rank):
+            self._link.outbox.output(notice)
 
     async def _leave(self) -> None:
         """Exit without C++ destructors: torch's threads may abort a process that still has models."""

@@ -232,7 +232,8 @@ export class CellOutputModel implements IDisposable {
       return;
     }
     this._hasEnd = found.record.state === 'ended';
-    this._whole = wholeOf(journal);
+    const gone = endedRanks(found, found.record.ranks, false);
+    this._whole = wholeOf(journal, gone);
     this._read();
   }
 

@@ -10,9 +10,16 @@ export interface IWhole {
   displays: ReadonlyMap<number, readonly number[]>;
 }
 
-/** All lines and displays of a cell's journal. */
-export function wholeOf(journal: JournalOutputs): IWhole {
-  const { lines, displays } = journal.whole();
+/**
+ * All lines and displays of a cell's journal.
+ *
+ * @param gone - ranks whose processes, in which the cell ran, have ended.
+ */
+export function wholeOf(
+  journal: JournalOutputs,
+  gone: ReadonlySet<number>
+): IWhole {
+  const { lines, displays } = journal.whole(gone);
   return {
     displays,
     lines: lines.flatMap(({ name, text, part }) =>

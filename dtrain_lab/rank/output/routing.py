@@ -25,7 +25,7 @@ PASSED_ON = WIDGETS | DISPLAYS | {"clear_output", "error"}
 """`error` is an exception that a library has caught and shows; the cell's own error is in the reply."""
 
 
-def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
+def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> WidgetViews:
     """Send output of cells over the link; all other messages still go to ipyparallel.
 
     Args:
@@ -33,6 +33,9 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
         io: the IOPub socket.
         rank: number of this rank.
         outbox: takes the output.
+
+    Returns:
+        What is known of the rank's widgets.
     """
     usual = session.send
     process = os.getpid()
@@ -65,7 +68,9 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
                 views.note(kind, body)
                 message = _output(cell, rank, kind, views.marked(kind, body, cell), buffers, through)
                 if message is not None and kind == "stream":
-                    message = msgspec.structs.replace(message, data=views.text(cell))
+                    message = msgspec.structs.replace(
+                        message, data=views.text(cell, body["name"], body["text"])
+                    )
                 if message is not None:
                     message = _whole(message, about, origin)
                 if message is not None:
@@ -83,6 +88,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     RankStream.straight = _straight(rank, outbox, views)
     RankStream.write_serially = outbox.write_out
     session.send = send
+    return views
 
 
 def _straight(rank: int, outbox: Outbox, views: WidgetViews) -> Callable[[str, dict[str, Any], str], bool]:
@@ -94,7 +100,8 @@ def _straight(rank: int, outbox: Outbox, views: WidgetViews) -> Callable[[str, d
             return False
         through, parent = RankStream.made[name].sent(text), header.get("dtrain_parent", "")
         kind: Any = name
-        outbox.output(CellOutput(cell, rank, kind, text, views.text(cell), through=through, parent=parent))
+        inside = views.text(cell, name, text)
+        outbox.output(CellOutput(cell, rank, kind, text, inside, through=through, parent=parent))
         return True
 
     return straight

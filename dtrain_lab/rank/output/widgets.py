@@ -35,6 +35,8 @@ class Widgets:
         """Messages given to the separate thread."""
         self._done = 0
         """Messages that it has delivered."""
+        self.asked: Callable[[str], None] = lambda _: None
+        """Called with a widget before a front end is told its state."""
 
     @property
     def beside(self) -> bool:
@@ -116,6 +118,9 @@ class Widgets:
             "buffers": [memoryview(buffer) for buffer in order.buffers],
         }
         kernel.set_parent([], message)
+        content = message["content"]
+        if order.kind == "comm_msg" and content["data"].get("method") == "request_state":
+            self.asked(content["comm_id"])
         with self._cells.quick_streams():
             getattr(kernel.comm_manager, order.kind)(None, None, message)
             drain()

@@ -25,6 +25,23 @@ it('puts neighbours that differ in more than one number in the order of ranks', 
   expect(lines.map(line => line.text)[4]).toBe('saved');
 });
 
+it('puts lines of processes, ports or addresses in the order of ranks, but not those of other times', () => {
+  const order = (of: (rank: number) => string): number[] =>
+    fold([2, 0, 1].map(r => `[${r}] ${of(r)}\n`).join('')).map(
+      line => line.ranks[0]
+    );
+  expect(order(r => `pid ${4573 - r}`)).toEqual([0, 1, 2]);
+  expect(order(r => `on cuda:${r}, port ${29500 + r}`)).toEqual([0, 1, 2]);
+  expect(order(r => `<object at 0x7f${r}a>`)).toEqual([0, 1, 2]);
+  expect(order(r => `12:00:01 pid ${4573 - r}`)).toEqual([0, 1, 2]);
+  expect(order(r => `12:00:0${(r + 1) % 3} pid ${4573 - r}`)).toEqual([
+    2, 0, 1
+  ]);
+  // each rank's own lines stay in the order in which it printed them
+  const lines = fold('[1] pid 9\n[1] pid 8\n[0] pid 7\n[1] pid 6\n');
+  expect(lines.map(line => line.text.slice(4))).toEqual(['9', '7', '8', '6']);
+});
+
 it('folds the k-th line of a rank with the k-th of the others only', () => {
   const rows = (text: string): [readonly number[], string][] =>
     fold(text).map(line => [line.ranks, shown(line)]);

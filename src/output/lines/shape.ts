@@ -10,11 +10,18 @@ export interface IShape {
   readonly own: INumber | null;
   /** The stream, and the text without the numbers. */
   shape: string;
-  /** Key that adjacent lines share if they are sorted by rank: the shape, or the description of a progress bar. */
+  /**
+   * Key that adjacent lines share if they are sorted by rank: the text without all numbers, also those of processes or
+   * ports, but with times; or the description of a progress bar.
+   */
   readonly like: string;
   /** The families of the line, as from `familiesOf`. */
   readonly families: readonly IFamily[];
 }
+
+/** A time, a date or seconds since 1970; lines that have some stay in that order. */
+const TIME = /\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?|\d{4}-\d{2}-\d{2}|\d{10,}/;
+const TIME_OR_NUMBER = new RegExp(`(${TIME.source})|0x[\\da-f]+|\\d+`, 'gi');
 
 /** As `IShape`; what takes long is read only if it matters, and once. */
 class Shape implements IShape {
@@ -28,7 +35,7 @@ class Shape implements IShape {
   get like(): string {
     if (this._like === null) {
       const bar = parseBar(this._text);
-      this._like = bar ? `bar ${bar.label}` : this.shape;
+      this._like = bar ? `bar ${bar.label}` : withoutNumbers(this.shape);
     }
     return this._like;
   }
@@ -40,6 +47,10 @@ class Shape implements IShape {
 
   private _families: readonly IFamily[] | null = null;
   private _like: string | null = null;
+}
+
+function withoutNumbers(shape: string): string {
+  return shape.replace(TIME_OR_NUMBER, (_, time?: string) => time ?? '\u0000');
 }
 
 /**

@@ -339,3 +339,36 @@ it('shows what an Output widget captures once: in the widget, if a page has stor
   all.add([told({ taken: 'other' }), told({ closed: 'out' })]);
   expect(texts(all)).toEqual(['', lines]);
 });
+
+it('shows what an Output widget captures where it was printed, unless the rank stores it in the widget', () => {
+  const prints = (text: string, time: number, transient?: object): Entry =>
+    entry(0, `${text}\n`, { time, data: transient ? { transient } : null });
+  const told = (transient: object): Entry =>
+    entry(0, null, {
+      kind: 'update_display_data',
+      data: { data: { 'text/plain': '' }, metadata: {}, transient }
+    });
+  const out = { inside: 'out' };
+  const text = (gone?: Set<number>): unknown =>
+    all.outputs(record(), gone).map(o => o.text)[0];
+  const all = journal(
+    prints('before', 1),
+    prints('captured', 2, out),
+    prints('after', 3),
+    prints('captured, too', 4, out),
+    prints('last', 5)
+  );
+  expect(text()).toBe(
+    '[0] before\n[0] captured\n[0] after\n[0] captured, too\n[0] last\n'
+  );
+  // the page was loaded meanwhile, and the rank stores all in the widget
+  all.add([told({ taken: 'out' })]);
+  all.add([prints('stored', 6, { ...out, stored: true }), prints('end', 7)]);
+  expect(text()).toBe('[0] before\n[0] after\n[0] last\n[0] end\n');
+  // the widget has ended with its process: nothing is lost
+  expect(text(new Set([0]))).toBe(
+    '[0] before\n[0] captured\n[0] after\n[0] captured, too\n[0] last\n[0] stored\n[0] end\n'
+  );
+  all.add([told({ closed: 'out' })]);
+  expect(text(new Set([0]))).toBe(text());
+});

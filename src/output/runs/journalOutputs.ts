@@ -7,10 +7,12 @@ import { rankSet } from '../../metrics/rankSets';
 import { Parts } from '../lines/parts';
 import { isBlank, kindOf, shapeOf } from './cellOutput';
 import {
+  byTime,
   Captured,
   capturerOf,
   clearClosed,
   closedWidget,
+  isStored,
   takenBy
 } from './journaledWidgets';
 import { enameOf } from './storedRun';
@@ -25,6 +27,8 @@ export interface IWhole {
   /** Rank → the part of each of its displays, in order. */
   displays: Map<number, number[]>;
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Converts the journal of a cell to notebook outputs: labelled lines, displays, progress, the failure. */
 export class JournalOutputs {
@@ -49,14 +53,19 @@ export class JournalOutputs {
     }
   }
 
-  /** Everything as outputs of a cell. */
-  outputs(record: CellRecord): IOutput[] {
+  /**
+   * Everything as outputs of a cell.
+   *
+   * @param gone - ranks whose processes, in which the cell ran, have ended.
+   */
+  outputs(record: CellRecord, gone: ReadonlySet<number> = NONE): IOutput[] {
     const outputs: IOutput[] = [];
     const ended = record.state === 'ended';
-    const items = this._withLast(ended);
+    const items = this._withLast(ended, gone);
     const { left, before } = this._items.omitted;
-    items.forEach((item, i) => {
-      if (i === before && left.lines) {
+    const behind = this._items.all[before];
+    items.forEach(item => {
+      if (item === behind && left.lines) {
         addText(outputs, 'stdout', markText(left));
       }
       if (item.display) {
@@ -101,8 +110,8 @@ export class JournalOutputs {
   }
 
   /** Lines as labelled text of each stream, in order, and the part of each line and display. */
-  whole(): IWhole {
-    const items = this._withLast(true).filter(
+  whole(gone: ReadonlySet<number> = NONE): IWhole {
+    const items = this._withLast(true, gone).filter(
       ({ display }) => !display || !isBlank(display)
     );
     const displaying = items.filter(item => item.display);
@@ -132,12 +141,13 @@ export class JournalOutputs {
     const over = closed ?? takenBy(data);
     const inside = capturerOf(data);
     if (over !== null) {
-      this._captured.forget(rank, over);
+      this._captured.forget(rank, over, closed !== null);
       clearClosed(this._items.all, rank, closed);
     } else if (inside !== null && kind === 'clear_output') {
       this._captured.clear(rank, inside);
     } else if (inside !== null && text !== null) {
-      this._captured.keep(inside, { ranks: [rank], time, name: kind, text });
+      const item = { ranks: [rank], time, name: kind, text };
+      this._captured.keep(inside, item, isStored(data));
     } else {
       return false;
     }
@@ -198,7 +208,12 @@ export class JournalOutputs {
     }
     if (inside !== null && !updates) {
       items.change(all =>
-        captured.draw(all, rank, inside, display, entry.time, id)
+        captured.draw(
+          all,
+          inside,
+          { ranks: [rank], time: entry.time, display, id },
+          isStored(entry.data)
+        )
       );
     } else {
       items.addDisplay(rank, display, entry.time, id, updates);
@@ -213,9 +228,10 @@ export class JournalOutputs {
     }
   }
 
-  /** All items, and at the end what Output widgets keep and incomplete lines. */
-  private _withLast(ended: boolean): IItem[] {
-    return [...this._items.all, ...this._captured.kept, ...this._last(ended)];
+  /** All items, with what is only in Output widgets where it was printed, and at the end incomplete lines. */
+  private _withLast(ended: boolean, gone: ReadonlySet<number>): IItem[] {
+    const kept = this._captured.kept(gone);
+    return [...byTime(this._items.all, kept), ...this._last(ended)];
   }
 
   /**

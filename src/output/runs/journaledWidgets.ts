@@ -3,8 +3,10 @@ import { IOutput } from '@jupyterlab/nbformat';
 import { IItem } from '../lines/items';
 import { WIDGET } from './cellOutput';
 
-/** Maximum number of kept characters of a widget's text; the beginning is only in the journal. */
+/** Maximum number of kept characters of a line of a widget's text; its beginning is only in the journal. */
 const MOST = 1 << 20;
+/** Maximum number of kept texts and displays of a widget; earlier ones are only in the journal. */
+const MOST_KEPT = 10_000;
 
 type Content = Readonly<Record<string, unknown>> | null;
 
@@ -14,17 +16,30 @@ export function capturerOf(content: Content): string | null {
   return transient?.inside ?? null;
 }
 
+/** Whether the rank itself stores in the widget's state what an entry says that the widget captures. */
+export function isStored(content: Content): boolean {
+  const transient = content?.transient as { stored?: boolean } | undefined;
+  return !!transient?.stored;
+}
+
 /**
  * What Output widgets capture.
  *
- * A page stores it in the widget's state, where a reloaded page finds it: the widget shows it. What no page has stored
- * is shown after the other output. Displays that a widget draws again and again, as rich's progress bars, take the
+ * A page, or the rank, stores it in the widget's state, where a reloaded page finds it: the widget shows it. What is
+ * not stored, or was in a widget of a process that has ended, is shown where it was printed. Displays that a widget draws again and again, as rich's progress bars, take the
  * widget's place until a page has stored them: the widget itself would show what it had captured before.
  */
 export class Captured {
-  /** What no page has stored in its widget's state: lines and displays. */
-  get kept(): IItem[] {
-    return [...this._kept.values()].flat().flatMap(asLines);
+  /**
+   * What no widget shows: lines and displays.
+   *
+   * @param gone - ranks whose processes have ended, and their widgets with them.
+   */
+  kept(gone: ReadonlySet<number>): IItem[] {
+    const lost = [...this._stored.values()].filter(([item]) =>
+      gone.has(item?.ranks[0])
+    );
+    return [...lost, ...this._kept.values()].flat().flatMap(asLines);
   }
 
   /** Note that a rank clears a widget. Its next output there clears it. */
@@ -32,66 +47,80 @@ export class Captured {
     this._clears.set(rank, widget);
   }
 
-  /** Keep text or a display until a page has stored it. */
-  keep(widget: string, item: IItem): void {
+  /**
+   * Keep text or a display until it is stored.
+   *
+   * @param stored - whether the rank itself stores it.
+   */
+  keep(widget: string, item: IItem, stored: boolean): void {
     const [rank] = item.ranks;
     const key = `${rank} ${widget}`;
     if (this._clears.get(rank) === widget) {
       this._clears.delete(rank);
       this._kept.delete(key);
-      this._drawn.get(key)?.forEach(blanked);
+      this._stored.delete(key);
+      this._undraw(key, stored);
     }
-    const kept = this._kept.get(key) ?? [];
+    const where = stored ? this._stored : this._kept;
+    const kept = where.get(key) ?? [];
     const last = kept[kept.length - 1];
-    if (item.text !== undefined && last?.name === item.name) {
+    const open = last?.text !== undefined && !last.text.endsWith('\n');
+    if (open && last.name === item.name) {
       last.text = `${last.text}${item.text}`.slice(-MOST);
     } else {
-      this._kept.set(key, [...kept, item]);
+      kept.push(item);
     }
+    if (kept.length > MOST_KEPT) {
+      kept.splice(0, MOST_KEPT / 2);
+    }
+    where.set(key, kept);
   }
 
   /** Change a display that is kept. */
   update(rank: number, id: string | undefined, display: IOutput): void {
-    const same = [...this._kept.values()]
+    const same = [...this._kept.values(), ...this._stored.values()]
       .flat()
       .filter(item => id && item.id === id && item.ranks[0] === rank);
     same.forEach(item => (item.display = display));
   }
 
-  /** Forget what a page has stored in a widget's state, or what was in a widget that is closed. */
-  forget(rank: number, widget: string): void {
+  /**
+   * Note that all that a widget has captured is stored in its state.
+   *
+   * @param closed - whether the widget is closed instead: nothing shows it any more.
+   */
+  forget(rank: number, widget: string, closed: boolean): void {
     const key = `${rank} ${widget}`;
+    const kept = [
+      ...(this._stored.get(key) ?? []),
+      ...(this._kept.get(key) ?? [])
+    ];
     this._kept.delete(key);
+    this._stored.set(key, closed ? [] : kept.slice(-MOST_KEPT));
     this._next.set(key, 0);
-    for (const item of this._drawn.get(key) ?? []) {
-      const view = this._views.get(item);
-      if (view) {
-        item.display = view;
-      } else {
-        blanked(item);
-      }
-    }
+    this._undraw(key, true);
   }
 
   /**
    * Draw a captured display.
    *
    * @param items - all items; changed.
+   * @param stored - whether the rank itself stores it.
    * @returns whether it was drawn in the widget's place; otherwise it is kept, as its widget is never cleared.
    */
   draw(
     items: IItem[],
-    rank: number,
     widget: string,
-    display: IOutput,
-    time: number,
-    id?: string
+    captured: IItem,
+    stored: boolean
   ): boolean {
+    const { time, display } = captured;
+    const [rank] = captured.ranks;
     const key = `${rank} ${widget}`;
     const clears = this._clears.get(rank) === widget;
     const drawn = this._drawn.get(key)?.filter(item => items.includes(item));
-    if (!drawn && !clears) {
-      this.keep(widget, { ranks: [rank], time, display, id });
+    if (stored || (!drawn && !clears)) {
+      this.keep(widget, captured, stored);
       return false;
     }
     const places = drawn ?? items.filter(item => shows(item, rank, widget));
@@ -103,6 +132,7 @@ export class Captured {
     if (clears) {
       this._clears.delete(rank);
       this._kept.delete(key);
+      this._stored.delete(key);
       places.forEach(blanked);
       this._next.set(key, 0);
     }
@@ -121,12 +151,30 @@ export class Captured {
     return true;
   }
 
+  /**
+   * Remove what was drawn in a widget's place.
+   *
+   * @param shows - whether the widget is to be there again, as it shows what it has captured.
+   */
+  private _undraw(key: string, shows: boolean): void {
+    for (const item of this._drawn.get(key) ?? []) {
+      const view = this._views.get(item);
+      if (view && shows) {
+        item.display = view;
+      } else if (item.display !== view) {
+        blanked(item);
+      }
+    }
+  }
+
   /** Rank → the widget that is cleared at its next output. */
   private _clears = new Map<number, string>();
   /** Rank and widget → what it has captured. */
   private _drawn = new Map<string, IItem[]>();
   /** Rank and widget → what it has captured, and no page has stored. */
   private _kept = new Map<string, IItem[]>();
+  /** Rank and widget → what it has captured, and its state has. */
+  private _stored = new Map<string, IItem[]>();
   /** Rank and widget → which of these is drawn next. */
   private _next = new Map<string, number>();
   /** Item of which a captured display has taken the place → the view of its widget. */
@@ -142,6 +190,20 @@ function asLines(item: IItem): IItem[] {
   // of a line that was overwritten, the last text
   const last = (line: string): string => line.replace(/^.*\r(?=.)/, '');
   return lines?.map(text => ({ ...item, text: last(text) })) ?? [item];
+}
+
+/** Items in the order in which they were printed, with others among them. */
+export function byTime(items: readonly IItem[], others: IItem[]): IItem[] {
+  others.sort((a, b) => a.time - b.time);
+  const found: IItem[] = [];
+  let next = 0;
+  for (const item of items) {
+    while (next < others.length && others[next].time < item.time) {
+      found.push(others[next++]);
+    }
+    found.push(item);
+  }
+  return [...found, ...others.slice(next)];
 }
 
 /** Whether an item is a rank's view of a widget. */

@@ -7,7 +7,7 @@ import { JournalOutputs } from './journalOutputs';
 import { KernelRestarts } from './kernelRestarts';
 import { put, write } from './notebookDocument';
 import { IReading, readJournal } from './readJournal';
-import { IClusterRecord, numberOf } from './storedRun';
+import { endedRanks, IClusterRecord, numberOf } from './storedRun';
 
 /** Puts the output of runs, which is in the journal of their cluster, into the notebook. */
 export class OutputRestorer {
@@ -74,11 +74,16 @@ export class OutputRestorer {
     if (!this._mayWrite(cell)) {
       return;
     }
+    const run = this._restarts.runOf(cell, found);
+    // a new kernel knows no widget of its predecessor
+    const gone = run.restarted
+      ? new Set(record.ranks)
+      : endedRanks(found, record.ranks, false);
     this._isWriting = true;
     try {
       // as JupyterLab does for a cell that a page runs: else, widgets and HTML of ranks are not drawn
       cell.model.trusted = true;
-      put(cell, known.journal.outputs(record));
+      put(cell, known.journal.outputs(record, gone));
       if (record.state === 'ended') {
         cell.model.executionCount = numberOf(record);
         cell.model.executionState = 'idle';
@@ -87,7 +92,7 @@ export class OutputRestorer {
         cell.model.executionCount = null;
         cell.model.executionState = 'running';
       }
-      write(cell, this._restarts.runOf(cell, found));
+      write(cell, run);
     } finally {
       this._isWriting = false;
     }

@@ -82,6 +82,12 @@ def say(notebook: Notebook, comm: str, data: Any, **more: Any) -> list[dict[str,
     return answers(notebook, message["header"]["msg_id"])
 
 
+def click(notebook: Notebook, button: str) -> None:
+    """Click a button; the answer may come after what a cell prints then."""
+    content = {"comm_id": button, "data": {"method": "custom", "content": {"event": "click"}}}
+    notebook.client.shell_channel.send(notebook.client.session.msg("comm_msg", content))
+
+
 def move(notebook: Notebook, comm: str, **state: Any) -> list[dict[str, Any]]:
     return say(notebook, comm, {"method": "update", "state": state, "buffer_paths": []})
 
@@ -323,8 +329,49 @@ def test_a_page_that_is_reloaded_while_a_cell_runs_finds_a_button_that_stops_it(
     assert states[stop]["_model_name"] == "ButtonModel"
     assert states[closes]["_model_name"] == "LayoutModel", "one that shows nothing"
     assert "TextModel" in {state["_model_name"] for state in states.values()}, "the kernel's own, too"
-    say(notebook, stop, {"method": "custom", "content": {"event": "click"}})
+    click(notebook, stop)
     assert "[0] stopped [1]" in text_of(answers(notebook, cell))
+
+
+@pytest.mark.skipif(not hasattr(ipykernel.kernelbase.Kernel, "shell_channel_thread_main"), reason="subshells")
+def test_a_page_that_is_loaded_while_a_cell_runs_is_told_all_that_an_output_widget_captures(
+    notebook: Notebook,
+) -> None:
+    client = notebook.client
+    setup = "import ipywidgets as w\nstop, box, ended = w.Button(), w.Output(), []"
+    run(notebook, f"%%distributed\n{setup}\nstop.on_click(lambda _: ended.append(1))")
+    loop = "import time\nuntil, i = time.time() + 60, 0\nwhile not ended and time.time() < until:\n"
+    loop += "    with box: print('step', i)\n    i += 1; time.sleep(0.05)\nprint(i, 'steps')"
+    boxes = {rank: of_rank(notebook, rank, "box") for rank in range(2)}
+    stops = {rank: of_rank(notebook, rank, "stop") for rank in range(2)}
+    cell = client.execute(f"%%distributed\n{loop}")
+    wait_until(lambda: client.get_iopub_msg(timeout=WITHIN_S)["msg_type"] == "stream", WITHIN_S, "the cell")
+
+    def told(found: list[dict[str, Any]], rank: int) -> list[str]:
+        states = [
+            message["content"]["data"]["state"]["outputs"]
+            for message in found
+            if message["msg_type"] == "comm_msg"
+            and message["content"]["comm_id"] == boxes[rank]
+            and "outputs" in message["content"]["data"].get("state", {})
+        ]
+        return ["".join(output["text"] for output in outputs) for outputs in states]
+
+    for rank in range(2):
+        first = told(say(notebook, boxes[rank], {"method": "request_state"}), rank)[-1]
+        assert first.startswith("step 0\n")
+    found = []
+    while not all(told(found, rank) for rank in range(2)):
+        found.append(client.get_iopub_msg(timeout=WITHIN_S))
+    for rank in range(2):
+        click(notebook, stops[rank])
+    # those that answer the clicks may come among those of the cell
+    while not (found[-1]["parent_header"].get("msg_id") == cell and found[-1]["msg_type"] == "status"):
+        found.append(client.get_iopub_msg(timeout=WITHIN_S))
+    counts = dict(re.findall(r"\[(\d)\] (\d+) steps", text_of(found).replace("[0-1]", "[0] 0\n[1]")))
+    assert "1" in counts
+    steps = "".join(f"step {i}\n" for i in range(int(counts["1"])))
+    assert told(found, 1)[-1] == steps, "before the cell has ended"
 
 
 def test_widgets_of_a_cell_that_nobody_waited_for(notebook: Notebook) -> None:

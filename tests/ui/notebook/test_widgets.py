@@ -63,6 +63,24 @@ until = time.time() + 120
 while not stopped and time.time() < until: time.sleep(0.01)
 print('stopped', stopped)"""
 
+STEPS = """%%distributed
+import ipywidgets as w, time
+out, stop, stopped = w.Output(), w.Button(description=f'stop {rank}'), []
+def pressed(_):
+    stopped.append(1)
+    with out:
+        print('stop pressed on', rank)
+stop.on_click(pressed)
+display(w.VBox([stop, out]))
+until = time.time() + 120
+step = 0
+while not stopped and time.time() < until:
+    with out:
+        print('step', step, 'on', rank)
+    step += 1
+    time.sleep(0.4)
+print('left the loop')"""
+
 
 def cell(page: Any, index: int) -> Any:
     return page.locator(".jp-Notebook .jp-CodeCell").nth(index)
@@ -183,4 +201,53 @@ def test_a_page_reloaded_while_a_cell_runs_has_what_output_widgets_show_once(lab
         cell(page, 1).locator(".jupyter-widgets").get_by_text(text, exact=True).wait_for()
     button.click()
     cell(page, 2).get_by_text("stopped [1]", exact=True).wait_for()
+    lab.request("DELETE", f"clusters/{name}")
+
+
+@pytest.mark.skipif(version("ipykernel").startswith("6"), reason="ipykernel 6 has no subshells")
+def test_an_output_widget_has_all_that_it_captures_also_of_a_reload_in_mid_run(lab: Lab, page: Any) -> None:
+    name = "steps"
+    open_notebook(page, lab, lab.notebook("steps.ipynb", [START.replace("widgets", name), STEPS]))
+    run_cell(page, 0)
+    page.get_by_text(f"{name} is ready").wait_for()
+    run_cell(page, 1)
+    outs = cell(page, 1).locator(".jupyter-widgets .jp-OutputArea")
+
+    def lines(rank: int) -> list[str]:
+        return [
+            line
+            for text in outs.all_inner_texts()
+            for line in text.split("\n")
+            if line.endswith(f"on {rank}")
+        ]
+
+    wait_until(lambda: all(len(lines(rank)) > 1 for rank in range(2)), 30, "the first steps")
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    button = cell(page, 1).get_by_role("button", name="stop 1")
+    button.wait_for()
+    shown = len(lines(1))
+    wait_until(lambda: all(len(lines(rank)) > shown + 3 for rank in range(2)), 30, "steps after the reload")
+    # a callback prints while the page captures nothing else
+    button.click()
+    wait_until(lambda: "stop pressed on 1" in lines(1), 30, "the callback's line")
+    more = len(lines(0))
+    wait_until(lambda: len(lines(0)) > more + 3, 30, "steps of the other rank")
+    cell(page, 1).get_by_role("button", name="stop 0").click()
+    cell(page, 1).get_by_text("[2]:").wait_for()
+
+    def wanted(rank: int) -> list[str]:
+        steps = [line for line in lines(rank) if line.startswith("step")]
+        return [*(f"step {i} on {rank}" for i in range(len(steps))), f"stop pressed on {rank}"]
+
+    wait_until(lambda: "stop pressed on 0" in lines(0), 10, "the last line")
+    for rank in range(2):
+        # all steps, in order; the loop may print one after the callback
+        assert sorted(lines(rank)) == sorted(wanted(rank))
+    below = "e => { const all = e.cloneNode(true);"
+    below += " all.querySelectorAll('.jupyter-widgets').forEach(w => w.remove()); return all.textContent; }"
+    outside = cell(page, 1).locator(".jp-Cell-outputWrapper").evaluate(below)
+    assert "left the loop" in outside
+    assert "step" not in outside
+    shot(page, "widgets-reloaded")
     lab.request("DELETE", f"clusters/{name}")
