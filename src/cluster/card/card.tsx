@@ -235,7 +235,7 @@ function Under(
       cluster.state === 'paused'
         ? null
         : past
-          ? unbroken(trans.__('after %1', since))
+          ? unbroken(trans.__('had run for %1', since))
           : unbroken(trans.__('running for %1', since))
     );
   } else if (!past && cluster.state === 'degraded' && cluster.lost.length) {

@@ -71,7 +71,7 @@ function Throughput(props: IChartsProps): JSX.Element {
             colour: '--jp-brand-color1'
           }
         ]}
-        summary={trans.__('Throughput: %1 samples per second now', rate)}
+        summary={trans.__('Throughput: %1 samples per second', rate)}
       />
     </section>
   );

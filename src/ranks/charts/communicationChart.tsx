@@ -93,7 +93,7 @@ export function Communication(props: IChartsProps): JSX.Element {
           }
         ]}
         format={formatShare}
-        summary={trans.__('Communication: %1 of the step now', share)}
+        summary={trans.__('Communication: %1 of the step', share)}
       />
     </section>
   );

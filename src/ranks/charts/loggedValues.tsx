@@ -125,7 +125,7 @@ export function OwnValues(props: {
               none={noValues(name, logged, trans)}
               ofChange
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
-              summary={trans.__('%1: %2 now', name, text)}
+              summary={trans.__('%1: %2', name, text)}
             />
           </section>
         );
