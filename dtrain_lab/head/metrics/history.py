@@ -32,7 +32,8 @@ class History:
         period_s: Seconds between two points.
         record: Called with each point.
         idle_s: Seconds between two points without training, for charts: memory, and when a rank was lost
-            or the world's group rebuilt. None for no such points. They are kept apart: exports have only training.
+            or the world's group rebuilt. None for no such points. They are kept apart: exports have only
+            training.
     """
 
     def __init__(self, period_s: float, record: Callable[[Point], None], idle_s: float | None = None) -> None:
