@@ -7,6 +7,7 @@ import type {
   JobMetrics,
   JobPlan,
   JobRequest,
+  LogMatches,
   LogPiece,
   Slots,
   Sweep,
@@ -54,6 +55,11 @@ export interface IJobs {
   remove(id: string): Promise<Job>;
   metrics(id: string): Promise<JobMetrics>;
   logs(id: string, query: ILogQuery): Promise<LogPiece>;
+  /** The number of a log's lines that contain `search`, before `offset` and after it. */
+  logMatches(
+    id: string,
+    query: Pick<ILogQuery, 'offset' | 'ranks' | 'search'>
+  ): Promise<LogMatches>;
 }
 
 export const IJobs = new Token<IJobs>(
@@ -69,6 +75,8 @@ export type WantedSweep = Partial<SweepRequest> &
 export interface ISweeps {
   /** Newest first. */
   all(): Promise<Sweep[]>;
+  /** The last answer about all sweeps; empty before it. */
+  readonly lastAnswer: readonly Sweep[];
   /** Those whose records can't be read: another version wrote them, or they are damaged. */
   unreadable(): Promise<UnreadableSweep[]>;
   get(id: string): Promise<Sweep>;

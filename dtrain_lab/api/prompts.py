@@ -14,9 +14,9 @@ def is_there() -> bool:
     """Return whether the user can be asked from the current thread."""
     if threading.current_thread() is not threading.main_thread():
         return False
-    kernel = _kernel()
-    if kernel is not None:
-        return bool(kernel._allow_stdin)
+    here = kernel()
+    if here is not None:
+        return bool(here._allow_stdin)
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -36,11 +36,11 @@ def ask(asked: Questions) -> list[str] | None:
 
 def _shown() -> TextIO:
     """Return where questions are shown; at a terminal stdout may be a file or a pipe, with JSON in it."""
-    return sys.stdout if _kernel() is not None else sys.stderr
+    return sys.stdout if kernel() is not None else sys.stderr
 
 
 def _answer(question: str) -> str:
-    if _kernel() is not None:
+    if kernel() is not None:
         return input(question)
     print(question, end="", file=_shown(), flush=True)
     answer = sys.stdin.readline()
@@ -49,7 +49,8 @@ def _answer(question: str) -> str:
     return answer.rstrip("\n")
 
 
-def _kernel() -> Any:
+def kernel() -> Any:
+    """Return the Jupyter kernel that this process is; None if it is none."""
     # a kernel has loaded it; an import here might meet one in the portal's thread, and deadlock with it
     module = sys.modules.get("IPython.core.getipython")
     ask = getattr(module, "get_ipython", None)  # None as well while another thread still imports the module

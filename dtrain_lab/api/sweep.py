@@ -10,6 +10,10 @@ from typing import Any
 
 from msgspec import UNSET
 
+from dtrain_lab.api import prompts
+from dtrain_lab.api.display.parameter_shares import ParameterShares
+from dtrain_lab.api.display.trial_display import TrialFields, TrialList, html_sweep
+from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.submit import texts, warn
@@ -19,35 +23,13 @@ from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.services.sweeps.sweeps import OnSweep
 from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
-from dtrain_lab.wire.codec.encode import as_json
+from dtrain_lab.sweeps.view import progress
 from dtrain_lab.wire.kinds import JobLauncher
-from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest
 from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 
-TRIAL_FIELDS = (
-    "number", "state", "reason", "parameters", "value", "step", "curve", "job", "jobs",
-    "started_at", "ended_at", "ran_s", "resumes", "resumed_step", "checkpoint_step",
-)  # fmt: skip
-"""Fields of a trial in Python, which `Sweep.trials` documents."""
 STOP_WITHIN_S = 60.0
 """Seconds for which `Sweep.stop` waits for the end of the trials."""
-
-
-class ParameterShares(dict[str, float]):
-    """Importance of the parameters of a sweep, as `Sweep.importance` returns it.
-
-    Args:
-        shares: Parameter → its share, 0 to 1.
-        reason: Why they are unknown, in a sentence; empty if they are known.
-    """
-
-    def __init__(self, shares: Mapping[str, float], reason: str = "") -> None:
-        super().__init__(shares)
-        self.reason = reason
-        """Why the importance is unknown, in a sentence; empty if it is known."""
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()}  # {self.reason}" if self.reason else super().__repr__()
 
 
 class Sweep(Submitted[SweepInfo]):
@@ -69,19 +51,24 @@ class Sweep(Submitted[SweepInfo]):
         Returns:
             For each trial: its `number`; its `state` (waiting, running, resumed, pruned, succeeded, failed or
             stopped) and the `reason` for it (`{code, values, text}`, or None); its `parameters`, those that
-            vary; the objective's last `value`, the `step` of that, and its `curve` (at most 24 values, each
-            `{step, value}`); its latest `job` and all of its `jobs`, earlier ones that were resumed
-            included; the first job's `started_at`, the last job's `ended_at` (seconds since 1970), and
-            `ran_s`, the seconds for which its jobs have run; how often it was resumed (`resumes`), the step
-            of the last resumption (`resumed_step`), and the step of the checkpoint from which it can be
-            resumed (`checkpoint_step`).
+            vary; the objective's last `value`, the `step` of that, and its `curve`; its latest `job` and all
+            of its `jobs`, earlier ones that were resumed included; the first job's `started_at`, the last
+            job's `ended_at` (seconds since 1970), and `ran_s`, the seconds for which its jobs have run; how
+            often it was resumed (`resumes`), the step of the last resumption (`resumed_step`), and the step
+            of the checkpoint from which it can be resumed (`checkpoint_step`). A notebook displays the list
+            as a table.
+
+            A `curve` is for a picture: of more than 24 values that were logged, it has 24, evenly spread, the
+            first and the last among them, each `{step, value}`; values that are not finite are left out. All
+            values that a job has logged are in the `values.jsonl` of its folder, `Job.info()["directory"]`.
         """
-        return [_trial(trial) for trial in self.snapshot().trials]
+        sweep = self.snapshot()
+        return TrialList((TrialFields(trial, sweep.objective) for trial in sweep.trials), sweep)
 
     def best(self) -> dict[str, Any] | None:
         """Return the successful trial with the best objective, as in `trials`; None if none has succeeded."""
-        trial = self.snapshot().best
-        return None if trial is None else _trial(trial)
+        sweep = self.snapshot()
+        return None if sweep.best is None else TrialFields(sweep.best, sweep.objective)
 
     def importance(self) -> ParameterShares:
         """Return the importance of each parameter for the objective, by Optuna's PED-ANOVA.
@@ -100,6 +87,32 @@ class Sweep(Submitted[SweepInfo]):
     async def _until_ended(self, on_change: OnSweep | None) -> SweepInfo:
         return await self._portal.sweeps.wait(self.id, on_change)
 
+    def wait(self, timeout: float | None = None, on_change: OnSweep | None = None) -> str:
+        """Wait for the end; meanwhile, a line in the notebook or terminal says how far the sweep is.
+
+        Args:
+            timeout: Seconds; None for no limit.
+            on_change: Called with the state at each poll, in another thread; there is then no line.
+
+        Returns:
+            The final state. It is "succeeded" if at least one trial is done, even if others failed.
+
+        Raises:
+            TimeoutError: It has not ended in time.
+        """
+        if on_change is not None:
+            return super().wait(timeout, on_change)
+        with wait_line(
+            progress(self._last),
+            notebook=prompts.kernel() is not None,
+            in_notebook="See its trials live in the Distributed panel, under Jobs.",
+            in_terminal=f"Its trials: dtrain-lab sweep trials {self.id}",
+        ) as show:
+            return super().wait(timeout, lambda sweep: show(progress(sweep)))
+
+    def _repr_html_(self) -> str:
+        return html_sweep(self.snapshot())
+
     def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
         """End all running trials and wait for their end, as `Cluster.stop` does; their checkpoints are kept.
 
@@ -116,7 +129,7 @@ class Sweep(Submitted[SweepInfo]):
         if not wait:
             return
         try:
-            self.wait(timeout)
+            super().wait(timeout)
         except TimeoutError:
             raise TimeoutError(
                 f"{self.name} is stopping; its trials are still running after {timeout:g} s, and will end."
@@ -142,12 +155,6 @@ class Sweep(Submitted[SweepInfo]):
         """
         with own_methods(self._portal, self.id):
             self._portal.call(self._portal.sweeps.delete(self.id, force=force))
-
-
-def _trial(trial: Trial) -> dict[str, Any]:
-    """Return a trial as Python shows it; what pictures on the page need is in `info()`."""
-    fields = as_json(trial)
-    return {field: fields[field] for field in TRIAL_FIELDS}
 
 
 def sweep(

@@ -6,7 +6,7 @@ import click
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.base.group import Group
-from dtrain_lab.cli.base.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.base.show import as_json, confirm, console, print_json, reports_errors
 from dtrain_lab.cli.base.tables import print_table
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
@@ -15,7 +15,7 @@ from dtrain_lab.text.units import size_text
 
 @click.group(cls=Group)
 def profile() -> None:
-    """List and check profiles: named places to run."""
+    """List, check and delete profiles: named places to run."""
 
 
 @profile.command("list")
@@ -60,3 +60,21 @@ def check(name: str, as_json: bool) -> None:
     for warning in report.warnings:
         console.print(warning)
     console.print(f"{name} can run. {report.capacity}")
+
+
+@profile.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+@as_json
+@reports_errors
+def delete(name: str, yes: bool, as_json: bool) -> None:
+    """Delete a profile's file; clusters and jobs that use it go on."""
+    file = profiles.own_file(name)
+    confirm(f"Delete the profile {name} ({file})?", yes=yes, as_json=as_json)
+    profiles.delete(name)
+    if as_json:
+        print_json({"name": name, "state": "deleted"})
+    elif name in profiles.BUILT_IN:
+        console.print(f"{file} is deleted: {name} is the built-in profile again.", markup=False)
+    else:
+        console.print(f"{name} is deleted.", markup=False)

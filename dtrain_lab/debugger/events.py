@@ -57,6 +57,7 @@ def _happened(state: State, rank: int, event: str, body: Dap) -> Moved:
                 phase="paused",
                 reason=body.get("reason", ""),
                 text=body.get("text", ""),
+                failed=bool(body.get("failed")),
                 place=place,
                 operation=None,
             )

@@ -103,7 +103,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             state = replace(state, filters=tuple(arguments.get("filters", ())))
             return state, all_attached(state, command, {"filters": list(state.filters)})
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
-            state, moves = _moved(state, command, state.paused if arguments.get("all") else movers(state))
+            state, moves = moved(state, command, state.paused if arguments.get("all") else movers(state))
             if command != "continue" or not state.pausing:
                 return state, moves
             # a pending pause would stop a rank long after all ranks were continued
@@ -118,7 +118,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             return state, all_attached(state, "detach", {})
         case "dtrain/gather":
             rank = int(arguments["rank"])
-            return _moved(state, "next", tuple(r for r in state.paused if r != rank))
+            return moved(state, "next", tuple(r for r in state.paused if r != rank))
         case "evaluate":
             return state, _evaluate(state, arguments)
         case "richInspectVariables":
@@ -197,8 +197,14 @@ def there_of(state: State, path: str) -> str:
     return path
 
 
-def _moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tuple[Order, ...]]:
-    """Resume paused ranks. They count as running at once: their next stop may arrive before their answer."""
+def moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tuple[Order, ...]]:
+    """Resume paused ranks. They count as running at once: their next stop may arrive before their answer.
+
+    Args:
+        state: state with the ranks paused.
+        command: "continue", or one of `STEPS`.
+        ranks: the ranks.
+    """
     step = None
     if command in STEPS and state.mode == "all":
         begins = {state.ranks[r].place for r in ranks}
@@ -229,7 +235,7 @@ def catch_step(state: State, rank: int) -> tuple[State, tuple[Order, ...]]:
     left = replace(step, late=tuple(r for r in step.late if r != rank))
     if view.reason not in ("breakpoint", "step") or view.place not in step.places:
         return replace(state, step=left), ()
-    state, orders = _moved(state, step.command, (rank,))
+    state, orders = moved(state, step.command, (rank,))
     return replace(state, step=left if view.place in step.begins else step), orders
 
 

@@ -40,7 +40,8 @@ class Collective(Struct, frozen=True):
 class RankView(Struct, frozen=True):
     """State of one rank's debugger.
 
-    `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
+    `reason`, `text`: why it stopped; `failed`: whether at the error that has ended its cell; `operation`: the
+    collective that it waits in.
     """
 
     rank: int
@@ -48,6 +49,7 @@ class RankView(Struct, frozen=True):
     attached: bool = False
     reason: str = ""
     text: str = ""
+    failed: bool = False
     place: SourceLocation | None = None
     operation: Collective | None = None
 

@@ -21,10 +21,14 @@ class SetBreakpoint(Struct, frozen=True):
 
 
 class Waits(Struct, frozen=True):
-    """Ranks that can't continue, and the reason as text."""
+    """Ranks that can't continue, and the reason as text.
+
+    `reachable`: whether steps can bring the paused ranks to them; not once the cell of one has failed.
+    """
 
     ranks: tuple[int, ...]
     text: str
+    reachable: bool = True
 
 
 class DebugView(Struct, frozen=True):
@@ -106,12 +110,17 @@ def waits(state: State) -> tuple[Waits, ...]:
     groups: dict[Collective, list[int]] = {}
     for rank, operation in state.waiting.items():
         groups.setdefault(operation, []).append(rank)
-    return tuple(Waits(tuple(ranks), _why(state, ranks, operation)) for operation, ranks in groups.items())
+    return tuple(_wait(state, tuple(ranks), operation) for operation, ranks in groups.items())
 
 
-def _why(state: State, ranks: list[int], operation: Collective) -> str:
+def _wait(state: State, ranks: tuple[int, ...], operation: Collective) -> Waits:
     members = operation.ranks or tuple(range(len(state.ranks)))
     for_whom = [r for r in members if r in state.paused]
+    reachable = not any(state.ranks[r].failed for r in for_whom)
+    return Waits(ranks, _why(ranks, operation, for_whom), reachable)
+
+
+def _why(ranks: tuple[int, ...], operation: Collective, for_whom: list[int]) -> str:
     verb = "waits" if len(ranks) == 1 else "wait"
     text = f"{rank_names.sentence_name(ranks)} {verb} in {operation.name}"
     return f"{text} for {rank_names.name(for_whom)}." if for_whom else f"{text}."

@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
+from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobError
+from dtrain_lab.wire.kinds import JobState
 
 FOLLOWING = (rank_ends.STOPPED, "DistStoreError")
 """Types of errors that a rank raises only because another one, or the job, has ended."""
@@ -15,6 +17,9 @@ ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 """Exit codes of scripts whose ranks were ended."""
 KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
 """Codes of reasons for which a scheduler ends a job that did not fail by itself."""
+
+INTERRUPTED_REASONS = (*KILLED_REASONS, "timeout", "deadline", "out_of_memory", "revoked")
+"""The same, with the limits that a scheduler ends a job at."""
 
 
 def first_error(errors: tuple[JobError, ...]) -> JobError | None:
@@ -50,6 +55,19 @@ def from_outside(folder: FolderState) -> bool:
     )
     # another host may have failed without an error file
     return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in folder.node_exits)
+
+
+def fails_again(state: JobState, error: JobError | None, reason: Reason | None) -> bool:
+    """Whether an exception of a job's own code ended it, so that the same code would fail again.
+
+    Args:
+        state: The job's state.
+        error: The error that ended it; None without one.
+        reason: Why it ended, as its back-end says; None if unknown.
+    """
+    if state != "failed" or error is None or (reason is not None and reason.code in INTERRUPTED_REASONS):
+        return False
+    return error.type not in (rank_ends.KILLED, rank_ends.ENDED) and not follows(error)
 
 
 def killed_from_outside(job: Job) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.jobs.job_errors import first_error, from_outside
+from dtrain_lab.jobs.job_errors import fails_again, first_error, from_outside
 from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, judged, may_run_again
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.wire.cluster import Cluster, Phase, World
@@ -86,6 +86,7 @@ def job(
         begins_again=record.begins_again,
         resumed_step=record.resumed_step,
         source=record.source,
+        fails_again=fails_again(state, error, reason),
     )
 
 

@@ -13,7 +13,7 @@ from dtrain_lab.services.quickstart import Quickstart
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit
-from dtrain_lab.wire.jobs.log import LogPiece
+from dtrain_lab.wire.jobs.log import LogMatches, LogPiece
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -26,6 +26,7 @@ from dtrain_lab.wire.site import (
     KernelUse,
     LiveFrame,
     Measurement,
+    ProfileFile,
     ProfileText,
     RankSet,
     SignedIn,
@@ -65,7 +66,7 @@ FORMATS = tuple(kind.partition(";")[0] for name, kind in TYPES.items() if name !
 NUMBERS = ("after", "most", "since", "last")
 OPERATIONS = (
     Operation("get", "/profiles", "All profiles; a bad file comes with its error.", list[Listed]),
-    Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
+    Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileFile),
     Operation("put", "/profiles/{identity}", "Write a profile's file.", list[Listed], body=ProfileText),
     Operation("delete", "/profiles/{identity}", "Delete a profile's file.", list[Listed]),
     Operation(
@@ -173,6 +174,13 @@ OPERATIONS = (
         "A piece of a job's log; with `wait=1`, answers at the next line.",
         LogPiece,
         query=("offset", "ranks", "first_error", "search", "wait"),
+    ),
+    Operation(
+        "get",
+        "/jobs/{identity}/logs/matches",
+        "The number of a log's lines that contain `search`, before and after an `offset`.",
+        LogMatches,
+        query=("offset", "ranks", "search"),
     ),
     Operation("get", "/jobs/{identity}/metrics", "Metrics and their history.", JobMetrics),
     Operation(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
-from dtrain_lab.sweeps.times import ran_s, sweep_ran_s
-from dtrain_lab.text.state_words import word
-from dtrain_lab.text.units import counted
+from dtrain_lab.sweeps.times import RUNS, ran_s, sweep_ran_s
+from dtrain_lab.text.state_words import PARTLY, word
+from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial, TrialRecord
 
@@ -77,6 +77,25 @@ def trial_word(trial: Trial) -> str:
     return "started over" if trial.resumed_step is None else f"resumed at step {trial.resumed_step:,}"
 
 
+def progress(sweep: Sweep) -> str:
+    """Return how far a sweep is, for who waits for it: "train: 1 of 4 trials done. 2 running, for 12 s.".
+
+    Args:
+        sweep: The sweep.
+    """
+    text = f"{sweep.name}: {sweep.summary.text}"
+    running = sum(trial.state in RUNS for trial in sweep.trials)
+    if sweep.state in SWEEP_ENDED or not running:
+        return text
+    took = "" if sweep.ran_s is None else f", for {_whole(sweep.ran_s)}"
+    return f"{text} {running} running{took}."
+
+
+def _whole(seconds: float) -> str:
+    """A duration without decimals, which would change at each look."""
+    return f"{int(seconds)} s" if seconds < 10 else duration(seconds)
+
+
 def _trial(trial: TrialRecord, now: float) -> Trial:
     """Return a trial as clients show it, without what only its driver needs."""
     fields = {field: getattr(trial, field) for field in Trial.__struct_fields__}
@@ -88,7 +107,8 @@ def summary(record: SweepRecord) -> Summary:
 
     Trials that were stopped early are named: "8 of 16 trials done, 1 stopped early". The values of the
     summary are the numbers of the sentence: `done` counts the trials that it calls done. `ended` counts those
-    that will not run again: done, stopped early (`early`) or failed.
+    that will not run again: done, stopped early (`early`) or failed. A sweep that has succeeded, though some
+    of its trials have not, is called finished, not done, and has the code `PARTLY`.
     """
     early = sum(trial.state == "pruned" for trial in record.trials)
     done = sum(trial.state == "succeeded" for trial in record.trials)
@@ -104,8 +124,9 @@ def summary(record: SweepRecord) -> Summary:
     if found is not None and found.value is not None:
         values |= {"value": found.value, "trial": found.number}  # type: ignore[dict-item]
         text += f"; best {record.request.objective} {found.value:.4g} in trial {found.number}"
-    lead = {"stopping": "Stopping: ", "stopped": "Stopped: ", "failed": "Failed: "}.get(record.state, "")
-    text = f"{lead}{text}."
+    partly = record.state == "succeeded" and done + early < record.total
+    leads = {"stopping": "Stopping: ", "stopped": "Stopped: ", "failed": "Failed: "}
+    text = f"{'Finished: ' if partly else leads.get(record.state, '')}{text}."
     if record.reason is not None:
         text = f"{text} {record.reason.message}"
-    return Summary(f"sweep_{record.state}", values, text)
+    return Summary(PARTLY if partly else f"sweep_{record.state}", values, text)

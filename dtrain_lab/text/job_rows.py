@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dtrain_lab.text.state_words import job_word, word
+from dtrain_lab.text.state_words import job_word, sweep_word
 from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import Sweep
@@ -38,4 +38,5 @@ def _sweep(sweep: Sweep) -> Row:
     size = f"{counted(sweep.total, 'trial')} of {sweep.size.nodes} × {sweep.size.ranks_per_node}"
     took = "–" if sweep.ran_s is None else duration(sweep.ran_s)
     text = f"Sweep: {sweep.summary.text}"
-    return sweep.id, sweep.name, word(sweep.state), sweep.profile, size, took, text
+    state = sweep_word(sweep.state, sweep.summary.code)
+    return sweep.id, sweep.name, state, sweep.profile, size, took, text

@@ -31,6 +31,20 @@ JOB_WORDS = {
 """State and code of the summary → the word, where the code says more: a sweep stops trials."""
 
 
+PARTLY = "sweep_partly_succeeded"
+"""Code of the summary of a sweep that has succeeded though some of its trials failed or were stopped."""
+
+
+def sweep_word(state: str, code: str) -> str:
+    """Return the word for a sweep's state: one of whose trials some failed is finished, not done.
+
+    Args:
+        state: The state.
+        code: Code of its summary.
+    """
+    return "finished" if code == PARTLY else word(state)
+
+
 def job_word(state: str, code: str) -> str:
     """Return the word for a job's state: one that the debugger has paused runs, and is called paused.
 

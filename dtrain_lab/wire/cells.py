@@ -12,7 +12,10 @@ from dtrain_lab.wire.summary import Summary
 
 
 class RunningCell(Struct, frozen=True):
-    """A cell that runs now. `detached`: no client waits for it (`--no-wait`)."""
+    """A cell that runs now. `detached`: no client waits for it (`--no-wait`).
+
+    `cell`, `notebook` and `cell_id` of a post-mortem are those of the cell that has failed, if that is known.
+    """
 
     cell: str
     notebook: str | None

@@ -88,6 +88,14 @@ class ProfileText(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
+class ProfileFile(Struct, frozen=True):
+    """The text of a profile's file, with what helps to edit it."""
+
+    text: str
+    keys: str
+    """All keys with examples, as TOML; empty if not known."""
+
+
 class Error(Struct, frozen=True):
     """An error, as every route returns it."""
 

@@ -37,6 +37,7 @@ export type Point = Schemas['Point'];
 export type LogPiece = Schemas['LogPiece'];
 export type LogLine = Schemas['Log'];
 export type LogBars = Schemas['LogBars'];
+export type LogMatches = Schemas['LogMatches'];
 export type Finding = Schemas['Finding'];
 export type Holder = Schemas['Holder'];
 export type Slots = Schemas['Slots'];

@@ -1118,6 +1118,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/{identity}/logs/matches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The number of a log's lines that contain `search`, before and after an `offset`. */
+        get: {
+            parameters: {
+                query?: {
+                    offset?: string;
+                    ranks?: string;
+                    search?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LogMatches"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/{identity}/metrics": {
         parameters: {
             query?: never;
@@ -1603,7 +1654,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ProfileText"];
+                        "application/json": components["schemas"]["ProfileFile"];
                     };
                 };
                 /** @description An error. */
@@ -3012,6 +3063,8 @@ export interface components {
             error: components["schemas"]["JobError"] | null;
             exit_code: number | null;
             failed_rank: number | null;
+            /** @default false */
+            fails_again: boolean;
             id: string;
             may: string[];
             metrics: components["schemas"]["Metrics"];
@@ -3558,11 +3611,19 @@ export interface components {
             };
         };
         /**
+         * LogMatches
+         * @description Numbers of the lines of a log that contain a text: `before` an offset, and `after` it.
+         */
+        LogMatches: {
+            after: number;
+            before: number;
+        };
+        /**
          * LogPiece
          * @description A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
          *
          *     `start`: it begins with the log's first line. `bars`: the latest progress bars of each rank and stream for
-         *     which the piece has any.
+         *     which the piece has any. `more`: the log may have more already.
          */
         LogPiece: {
             /** @default [] */
@@ -3572,6 +3633,8 @@ export interface components {
             /** @default null */
             first_error: components["schemas"]["JobError"] | null;
             lines: components["schemas"]["Log"][];
+            /** @default false */
+            more: boolean;
             offset: string;
             /** @default false */
             start: boolean;
@@ -4090,6 +4153,14 @@ export interface components {
             warnings: string[];
         };
         /**
+         * ProfileFile
+         * @description The text of a profile's file, with what helps to edit it.
+         */
+        ProfileFile: {
+            keys: string;
+            text: string;
+        };
+        /**
          * ProfileText
          * @description A profile as the text of its file.
          */
@@ -4232,11 +4303,14 @@ export interface components {
          * RankView
          * @description State of one rank's debugger.
          *
-         *     `reason`, `text`: why it stopped; `operation`: the collective that it waits in.
+         *     `reason`, `text`: why it stopped; `failed`: whether at the error that has ended its cell; `operation`: the
+         *     collective that it waits in.
          */
         RankView: {
             /** @default false */
             attached: boolean;
+            /** @default false */
+            failed: boolean;
             /** @default null */
             operation: components["schemas"]["Collective"] | null;
             /**
@@ -4305,6 +4379,8 @@ export interface components {
         /**
          * RunningCell
          * @description A cell that runs now. `detached`: no client waits for it (`--no-wait`).
+         *
+         *     `cell`, `notebook` and `cell_id` of a post-mortem are those of the cell that has failed, if that is known.
          */
         RunningCell: {
             cell: string;
@@ -4834,9 +4910,13 @@ export interface components {
         /**
          * Waits
          * @description Ranks that can't continue, and the reason as text.
+         *
+         *     `reachable`: whether steps can bring the paused ranks to them; not once the cell of one has failed.
          */
         Waits: {
             ranks: number[];
+            /** @default true */
+            reachable: boolean;
             text: string;
         };
         /**

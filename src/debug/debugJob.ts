@@ -8,7 +8,7 @@ import {
 } from '../cluster/model/notebookCluster';
 import { goToCell, indexIn, openFile } from '../locations/open';
 import { CommandIDs, isId } from '../commands';
-import { notebookFile } from '../job/model/texts';
+import { distinctName, notebookFile } from '../job/model/texts';
 import { DEBUGGER_SIDEBAR } from '../jupyterlab/markup';
 import { runQuietly } from '../notebook/kernel';
 import { Cluster, IJobs, Job } from '../tokens';
@@ -75,7 +75,7 @@ async function running(
   job: Job,
   panel: NotebookPanel,
   ends: Pick<EndWithJob, 'ready' | 'follow' | 'leave'>,
-  { app, debug, model, queue, trans }: IDebugParts
+  { app, clusters, debug, model, queue, trans }: IDebugParts
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
@@ -111,7 +111,7 @@ async function running(
   Notification.info(
     trans.__(
       'Breakpoints of this notebook stop %1 now; Pause stops it where it is.',
-      job.name
+      distinctName(job, clusters.jobs, trans)
     ),
     { autoClose: TOLD_MS }
   );
@@ -143,7 +143,7 @@ async function failed(
   // without a copy that can be read, there is nothing to compare the notebook with
   const copy = await jobs.executed(job.id).catch(() => null);
   const how = await askHow(
-    job,
+    { ...job, name: distinctName(job, clusters.jobs, trans) },
     panel,
     copy,
     { own: own(), next, others },

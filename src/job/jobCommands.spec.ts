@@ -9,6 +9,7 @@ import { CommandIDs } from '../commands';
 import { KernelRecords } from '../locations/kernelRecords';
 import { IJobs, Job } from '../tokens';
 import { addJobCommands } from './jobCommands';
+import { moment } from './model/texts';
 
 vi.mock('../cluster/dialogs/dialogs', () => ({
   confirmLoss: vi.fn(async () => true)
@@ -19,10 +20,13 @@ it('says of a job that waits that nothing is lost, and of a running one that its
   const cancel = vi.fn(async () => ({ state: 'stopping' }) as Job);
   addJobCommands(
     { commands } as unknown as JupyterFrontEnd,
-    { cancel } as unknown as IJobs,
+    { cancel, lastAnswer: [] as Job[] } as unknown as IJobs,
     new KernelRecords(),
     nullTranslator.load(''),
-    id => ({ started_at: id === 'waits' ? null : 1 }) as Job,
+    () =>
+      ['waits', 'runs'].map(
+        id => ({ id, name: id, started_at: id === 'waits' ? null : 1 }) as Job
+      ),
     () => undefined
   );
   const asked = vi.mocked(confirmLoss).mock.calls;
@@ -39,6 +43,8 @@ it('says of a job that waits that nothing is lost, and of a running one that its
 it('says that a job has ended while its user was asked whether to cancel it', async () => {
   const job = (state: Job['state'], may: Job['may'] = []): Job =>
     ({ state, may, summary: { text: `Is ${state}.` } }) as unknown as Job;
+  const named = (all: Record<string, Job>): Job[] =>
+    Object.entries(all).map(([id, one]) => ({ ...one, id, name: id }));
   const known: Record<string, Job> = {
     done: job('succeeded'),
     others: job('cancelled'),
@@ -56,10 +62,16 @@ it('says that a job has ended while its user was asked whether to cancel it', as
   let asked = false;
   addJobCommands(
     { commands } as unknown as JupyterFrontEnd,
-    { cancel: async (id: string) => after[id] } as unknown as IJobs,
+    {
+      cancel: async (id: string) => after[id],
+      lastAnswer: [] as Job[]
+    } as unknown as IJobs,
     new KernelRecords(),
     nullTranslator.load(''),
-    id => (asked ? known[id] : job('running', ['cancel'])),
+    () =>
+      asked
+        ? named(known)
+        : named(known).map(one => ({ ...one, ...job('running', ['cancel']) })),
     () => undefined
   );
   vi.mocked(confirmLoss).mockImplementation(async () => (asked = true));
@@ -75,16 +87,54 @@ it('says that a job has ended while its user was asked whether to cancel it', as
   ]);
 });
 
+it('asks about one of two jobs of the same name by its time, also where frames leave the other one out', async () => {
+  const long = (id: string, created_at: number): Job =>
+    ({ id, name: 'long', created_at, may: ['cancel', 'delete'] }) as Job;
+  const commands = new CommandRegistry();
+  let lastAnswer: Job[] = [];
+  const asked = vi.mocked(confirmLoss);
+  asked.mockReset().mockResolvedValue(false);
+  addJobCommands(
+    { commands } as unknown as JupyterFrontEnd,
+    {
+      all: async () => [long('b', 600), long('old', 60)],
+      get lastAnswer() {
+        return lastAnswer;
+      }
+    } as unknown as IJobs,
+    new KernelRecords(),
+    nullTranslator.load(''),
+    () => [long('b', 600)],
+    () => undefined
+  );
+  const title = async (command: string, id: string): Promise<string> => {
+    await commands.execute(command, { id, name: 'long' });
+    return asked.mock.lastCall![0];
+  };
+  expect(await title(CommandIDs.deleteJob, 'b')).toBe('Delete the job long?');
+  // not listed so far: the server is asked
+  expect(await title(CommandIDs.deleteJob, 'old')).toBe(
+    `Delete the job long, ${moment(60)}?`
+  );
+  lastAnswer = [long('b', 600), long('old', 60)];
+  expect(await title(CommandIDs.deleteJob, 'b')).toBe(
+    `Delete the job long, ${moment(600)}?`
+  );
+  expect(await title(CommandIDs.cancelJob, 'old')).toBe(
+    `Cancel the job long, ${moment(60)}?`
+  );
+});
+
 it('is possible for a named job only, and where that job allows it', async () => {
   const commands = new CommandRegistry();
   const resume = vi.fn();
-  const known = { may: ['cancel'], summary: { text: 'Running.' } };
+  const known = { id: 'known', may: ['cancel'], summary: { text: 'Running.' } };
   addJobCommands(
     { commands } as unknown as JupyterFrontEnd,
     { resume } as unknown as IJobs,
     new KernelRecords(),
     nullTranslator.load(''),
-    id => (id === 'known' ? (known as unknown as Job) : undefined),
+    () => [known as unknown as Job],
     () => undefined
   );
   const can = (id: string, args = {}): boolean => commands.isEnabled(id, args);

@@ -11,6 +11,7 @@ import { IJobs, IKernelRecords, Job } from '../tokens';
 import { onceAtATime } from '../request/once';
 import { tellBriefly } from '../ui/text/toast';
 import { hasEnded } from './model/states';
+import { distinctName } from './model/texts';
 
 /** Arguments of commands for a job. */
 export const JOB_ARGS = {
@@ -93,23 +94,35 @@ function isOver(job: Job): boolean {
   return hasEnded(job) && job.state !== 'lost';
 }
 
-/** Commands for a job. `deleted`: called with a job that was deleted. */
+/** Commands for a job. `live`: those that frames tell of; `deleted`: called with a job that was deleted. */
 export function addJobCommands(
   app: JupyterFrontEnd,
   jobs: IJobs,
   records: IKernelRecords,
   trans: TranslationBundle,
-  jobOf: (id: string) => Job | undefined,
+  live: () => readonly Job[],
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
+  const jobOf = (id: string): Job | undefined =>
+    live().find(job => job.id === id);
+  // an older job, which frames leave out, may have the same name
+  const called = async (id: string, name: string): Promise<string> => {
+    let known = [...live(), ...jobs.lastAnswer];
+    if (!known.some(job => job.id === id)) {
+      known = [...known, ...(await jobs.all())];
+    }
+    const job = known.find(one => one.id === id);
+    return job ? distinctName(job, known, trans) : name;
+  };
   const act = adder(commands, trans, jobOf);
   act(
     CommandIDs.cancelJob,
     trans.__('Cancel…'),
     trans.__('End the ranks of a job; what it wrote stays'),
     'cancel',
-    async (id, name) => {
+    async (id, given) => {
+      const name = await called(id, given);
       const waits = jobOf(id)?.started_at === null;
       const sure = await confirmLoss(
         trans.__('Cancel the job %1?', name),
@@ -134,7 +147,7 @@ export function addJobCommands(
     'delete',
     async (id, name) => {
       const sure = await confirmLoss(
-        trans.__('Delete the job %1?', name),
+        trans.__('Delete the job %1?', await called(id, name)),
         trans.__(
           'Its folder is removed: log, executed notebook and checkpoints.'
         ),

@@ -5,6 +5,7 @@ import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it } from 'vitest';
 
 import { ILiveState, IPreferences, Job } from '../tokens';
+import { moment } from './model/texts';
 import { announceJobs } from './notices';
 
 const trans = nullTranslator.load('');
@@ -64,6 +65,28 @@ it('says no longer that a job runs which has ended in view', () => {
   };
   expect(told(inView)).toEqual([]);
   expect(starts).toEqual([]);
+});
+
+it('tells jobs of the same name apart', () => {
+  const model = { jobs: [] as Partial<Job>[] };
+  const changed = new Signal<unknown, void>(model);
+  announceJobs(
+    Object.assign(model, { changed }) as unknown as ILiveState,
+    { values: { notifyJobs: true } } as unknown as IPreferences,
+    new CommandRegistry(),
+    trans,
+    () => false
+  );
+  const old = { id: 'a', name: 'long', created_at: 60 };
+  for (const state of ['queued', 'running'] as const) {
+    const summary = { code: state, values: {}, text: `Is ${state}.` };
+    const job = { id: 'b', name: 'long', created_at: 600, state, summary };
+    model.jobs = [job, { ...old, state: 'failed', summary }];
+    changed.emit();
+  }
+  expect(Notification.manager.notifications.map(n => n.message)).toEqual([
+    `long, ${moment(600)}: Is running.`
+  ]);
 });
 
 it('is silent while the settings say so, from the next change on', () => {

@@ -5,6 +5,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { CommandIDs } from '../commands';
 import { ILiveState, IPreferences, Job } from '../tokens';
 import { hasEnded } from './model/states';
+import { distinctName } from './model/texts';
 
 /**
  * Notifies of the start and end of jobs that were seen before, while the user's settings ask for it. What was said of a
@@ -42,7 +43,7 @@ export function announceJobs(
         continue;
       }
       if ((job.state === 'running' || hasEnded(job)) && !inView(job.id)) {
-        notices.set(job.id, tell(job, commands, trans));
+        notices.set(job.id, tell(job, model.jobs, commands, trans));
       }
     }
     first = first && model.jobs.length === 0;
@@ -52,10 +53,12 @@ export function announceJobs(
 /** Notify of a job's state; returns the id of the notification. */
 function tell(
   job: Job,
+  among: readonly Job[],
   commands: CommandRegistry,
   trans: TranslationBundle
 ): string {
-  const text = trans.__('%1: %2', job.name, job.summary.text);
+  const called = distinctName(job, among, trans);
+  const text = trans.__('%1: %2', called, job.summary.text);
   const options = {
     autoClose: 8000 as const,
     actions: [

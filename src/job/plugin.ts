@@ -127,7 +127,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       jobs,
       records,
       trans,
-      id => model.jobs.find(j => j.id === id),
+      () => model.jobs,
       id => views.find(v => v.args.id === id)?.close()
     );
     addSubmit({

@@ -33,6 +33,7 @@ it("finds the parts of JupyterLab's sidebar", () => {
   });
   expect(parts.content?.widgets).toContain(parts.breakpoints);
   expect(parts.variables?.title.label).toBe('Variables');
+  expect(parts.callstack?.title.label).toBe('Callstack');
   expect(heightOfRows(parts.breakpoints!)).toBe(0);
   expect(parts.sources).toBeNull();
   const sources = new Panel() as typeof sidebar.sources;
@@ -43,6 +44,6 @@ it("finds the parts of JupyterLab's sidebar", () => {
 it('names what another sidebar lacks', () => {
   const report = vi.fn();
   const parts = partsOf(new Panel(), report);
-  expect(Object.values(parts)).toEqual([null, null, null, null, null]);
+  expect(Object.values(parts)).toEqual(Array(6).fill(null));
   expect(report.mock.calls).toEqual([['Debugger.Sidebar']]);
 });

@@ -9,6 +9,7 @@ export interface ISidebarParts {
   /** Contains all sections. */
   content: AccordionPanel | null;
   breakpoints: Panel | null;
+  callstack: Panel | null;
   kernelSources: Panel | null;
   /** The text of the current frame: always there before JupyterLab 4.6, and later where the user wants it. */
   sources: Panel | null;
@@ -27,6 +28,7 @@ export function partsOf(
   const needed = {
     content: content instanceof AccordionPanel ? content : null,
     breakpoints: panel(known?.breakpoints),
+    callstack: panel(known?.callstack),
     kernelSources: panel(known?.kernelSources),
     variables: panel(known?.variables)
   };

@@ -4,7 +4,11 @@ import { CellKind } from '../tokens';
 import { unbroken } from '../metrics/format';
 import { ILocation } from './location';
 
-/** "cell [7]"; what is queued as a cell and is none has a name of its own: "diagnosis". */
+/**
+ * "cell [7]"; what is queued as a cell and is none has a name of its own: "diagnosis".
+ *
+ * A post-mortem has that of the cell that has failed: "cell [7], after its failure".
+ */
 export function cellName(
   cell: string,
   trans: TranslationBundle,
@@ -16,7 +20,10 @@ export function cellName(
     case 'advice_trial':
       return trans.__('trial of a change');
     case 'post_mortem':
-      return trans.__('debugging');
+      // the order of a program, such as %debug, names no cell of a notebook
+      return cell.startsWith('[')
+        ? trans.__('%1, after its failure', cellName(cell, trans))
+        : trans.__('debugging');
     default:
       return unbroken(trans.__('cell %1', cell));
   }

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Last, Metrics } from '../tokens';
-import { formatRate, NBSP, unbroken, UNKNOWN } from './format';
+import { formatRate, unbroken, UNKNOWN } from './format';
 
 /** Displayed metrics of a world: current ones, or the last ones, labelled as such. */
 export interface IShownMetrics {
@@ -34,14 +34,9 @@ export function shownMetrics(metrics: Metrics): IShownMetrics {
   };
 }
 
-/** A short text on one line: below the dash, if not beside it. */
-export function together(text: string): string {
-  return text.replace(/ /g, NBSP);
-}
-
 /**
- * Throughput as a heading has it, of a cluster and of a job: the current one; while no steps are taken a dash or,
- * while ranks hang, 0, beside the last one.
+ * Throughput as a heading has it, of a cluster and of a job: the current one; while no steps are taken the last one in
+ * words, without a value of now but for the 0 of ranks that hang.
  */
 export function throughputText(
   now: IShownMetrics,
@@ -55,8 +50,5 @@ export function throughputText(
   const rate = formatRate(now.samples);
   return hung
     ? { value: '0', words: unbroken(trans.__('was %1 samples/s', rate)) }
-    : {
-        value: UNKNOWN,
-        words: together(trans.__('last: %1 samples/s', rate))
-      };
+    : { value: '', words: unbroken(trans.__('Last: %1 samples/s', rate)) };
 }

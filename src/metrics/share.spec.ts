@@ -53,9 +53,9 @@ it('says the bound of a share that was measured as 0, and no communication only 
       measured,
       trans
     );
-  expect(last(0.13, true)).toBe('measured: at most 13\u00a0% of the step');
-  expect(last(0.13, false)).toBe('last: at most 13\u00a0%');
-  expect(last(0.4, true)).toBe('last: too unsteady to tell');
-  expect(last(null, false)).toBe('last: no communication');
-  expect(last(0, false)).toBe('last: no communication');
+  expect(last(0.13, true)).toBe('Measured: at most 13\u00a0% of the step');
+  expect(last(0.13, false)).toBe('Last: at most 13\u00a0%');
+  expect(last(0.4, true)).toBe('Last: too unsteady to tell');
+  expect(last(null, false)).toBe('Last: no communication');
+  expect(last(0, false)).toBe('Last: no communication');
 });

@@ -109,9 +109,7 @@ export function vagueText(trans: TranslationBundle): string {
   return trans.__('too unsteady to tell');
 }
 
-/**
- * "last: 23 % ± 2", beside the dash of a currently unknown share; null if it is known, or was never known.
- */
+/** "Last: 23 % ± 2", in place of a share of now; null if that is known, or no share ever was. */
 export function lastShare(
   shown: IShownMetrics,
   measured: boolean,
@@ -123,18 +121,18 @@ export function lastShare(
   }
   // a measured share of 0 has an error: it is a bound
   if (overhead === 0 && !error) {
-    return trans.__('last: no communication');
+    return trans.__('Last: no communication');
   }
   if (isVague(error)) {
-    return trans.__('last: %1', vagueText(trans));
+    return trans.__('Last: %1', vagueText(trans));
   }
   if (measured) {
     return trans.__(
-      'measured: %1 of the step',
+      'Measured: %1 of the step',
       shareInText(overhead, error, trans)
     );
   }
   return atLeast
-    ? trans.__('last: %1 of the step, or more', formatShare(overhead))
-    : trans.__('last: %1', shareInText(overhead, error, trans));
+    ? trans.__('Last: %1 of the step, or more', formatShare(overhead))
+    : trans.__('Last: %1', shareInText(overhead, error, trans));
 }

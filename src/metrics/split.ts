@@ -166,3 +166,15 @@ export function namedParts(
     part => ALWAYS.includes(part) || !/^0\s/.test(shares[part])
   ).map(part => ({ part, text: `${partName(part, trans)} ${shares[part]}` }));
 }
+
+/** Whose the parts of a world's step are: means over its ranks, which add up. */
+export function ofWhom(size: number, trans: TranslationBundle): string {
+  switch (size) {
+    case 1:
+      return trans.__('rank 0');
+    case 2:
+      return trans.__('mean of both ranks');
+    default:
+      return trans.__('mean of all ranks');
+  }
+}

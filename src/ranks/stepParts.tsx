@@ -11,6 +11,7 @@ import {
 import {
   isSplitVague,
   ISplit,
+  ofWhom,
   partName,
   PARTS,
   partTitle,
@@ -127,16 +128,4 @@ function Gradients(props: {
           )}
     </p>
   );
-}
-
-/** Note that the parts are means, which add up. */
-function ofWhom(size: number, trans: TranslationBundle): string {
-  switch (size) {
-    case 1:
-      return trans.__('rank 0');
-    case 2:
-      return trans.__('mean of both ranks');
-    default:
-      return trans.__('mean of all ranks');
-  }
 }

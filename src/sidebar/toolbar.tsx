@@ -77,6 +77,7 @@ function menu(commands: CommandRegistry, shown: string | null): IMenuItem[] {
     { command: CommandIDs.showJobs, args: {} },
     { command: CommandIDs.goToProblem, args: {} },
     { command: CommandIDs.editProfile, args: {} },
+    { command: CommandIDs.deleteProfile, args: {} },
     { command: CommandIDs.openQuickstart, args: {} },
     { command: 'settingeditor:open', args: { query: 'Distributed' } }
   ];

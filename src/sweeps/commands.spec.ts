@@ -8,6 +8,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { menuOfSweep } from '../job/list/sweeps';
+import { moment } from '../job/model/texts';
 import { IJobs, ILiveState, ISite, Sweep } from '../tokens';
 import { KernelRecords } from '../locations/kernelRecords';
 import { addSweepCommands } from './commands';
@@ -21,9 +22,14 @@ vi.mock('../cluster/dialogs/dialogs', () => ({
 afterEach(() => vi.restoreAllMocks());
 
 it('deletes a sweep that has ended after saying what goes with it, and tells those who list it', async () => {
+  const search = { id: '5eed', name: 'search', created_at: 60 };
+  const listed = [search, { ...search, id: 'f00d', created_at: 600 }];
   const asked = vi
     .spyOn(ServerConnection, 'makeRequest')
-    .mockImplementation(async () => new Response('{}'));
+    .mockImplementation(
+      async (_, { method }) =>
+        new Response(method === 'GET' ? JSON.stringify(listed) : '{}')
+    );
   const serverSettings = { baseUrl: 'http://x/' };
   const commands = new CommandRegistry();
   const sweeps = new SweepRequests(
@@ -57,11 +63,13 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
 
   vi.mocked(confirmLoss).mockResolvedValueOnce(false);
   await commands.execute(CommandIDs.deleteSweep, args);
-  expect(asked).not.toHaveBeenCalled();
+  const methods = asked.mock.calls.map(([, init]) => init.method);
+  expect(methods).toEqual(['GET']);
 
   await commands.execute(CommandIDs.deleteSweep, args);
   const [title, body] = vi.mocked(confirmLoss).mock.lastCall!;
-  expect(title).toBe('Delete the sweep search?');
+  // another one has its name
+  expect(title).toBe(`Delete the sweep search, ${moment(60)}?`);
   expect(body).toMatch(/jobs of its trials .* checkpoints, .* best trial/);
   const [url, init] = asked.mock.lastCall!;
   expect([init.method, url]).toEqual([

@@ -16,6 +16,7 @@ import {
   openingWith
 } from '../job/form/notebook';
 import { withNames } from '../job/model/refusal';
+import { distinctName } from '../job/model/texts';
 import {
   IJobs,
   IKernelRecords,
@@ -116,13 +117,20 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
       describedBy: SWEEP_ARGS
     });
   };
+  const called = async (id: string, name: string): Promise<string> => {
+    const known = sweeps.lastAnswer.some(sweep => sweep.id === id)
+      ? sweeps.lastAnswer
+      : await sweeps.all();
+    const sweep = known.find(one => one.id === id);
+    return sweep ? distinctName(sweep, known, trans) : name;
+  };
   act(
     CommandIDs.stopSweep,
     trans.__('Stop…'),
     trans.__('End the trials of a sweep; their checkpoints are kept'),
     async (id, name) => {
       const sure = await confirmLoss(
-        trans.__('Stop the sweep %1?', name),
+        trans.__('Stop the sweep %1?', await called(id, name)),
         trans.__(
           'Its trials end. Their checkpoints are kept, and Resume continues from them; trials without a checkpoint start from the beginning.'
         ),
@@ -144,7 +152,7 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
     trans.__('Remove a sweep, and the jobs of its trials'),
     async (id, name) => {
       const sure = await confirmLoss(
-        trans.__('Delete the sweep %1?', name),
+        trans.__('Delete the sweep %1?', await called(id, name)),
         trans.__(
           'Its record is removed, and so are the jobs of its trials with their folders: logs, executed notebooks and checkpoints, those of the best trial too.'
         ),

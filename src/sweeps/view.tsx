@@ -24,6 +24,7 @@ import { Importance } from './charts/importance';
 import { Brushes } from './charts/brush';
 import { Parallel } from './charts/parallel';
 import { Trials } from './table';
+import { isSame, withImportance } from './model/latest';
 import { parametersLine, uncountedText } from './model/texts';
 
 /** Polling interval for a running sweep, ms. */
@@ -47,7 +48,10 @@ export function SweepBody(props: ISweepProps): JSX.Element {
   const [brushes, setBrushes] = useViewState<Brushes>('brushes', {});
   const [marked, setMarked] = useState<number | null>(null);
   useSeen(sweeps, seen =>
-    setSweep(before => seen.find(s => s.id === id) ?? before)
+    setSweep(before => {
+      const now = seen.find(s => s.id === id);
+      return now ? withImportance(now, before) : before;
+    })
   );
   const calm = sweep !== null && sweepEnded(sweep);
   usePoll(`sweep ${id} ${calm}`, calm ? CALM_MS : LOOK_MS, async () => {
@@ -90,17 +94,6 @@ export function SweepBody(props: ISweepProps): JSX.Element {
       <Trials {...props} sweep={sweep} brushes={brushes} mark={setMarked} />
     </>
   );
-}
-
-/** Whether nothing has happened: only how long trials have run differs. */
-function isSame(now: Sweep, before: Sweep | null): boolean {
-  const seen = (sweep: Sweep | null): string =>
-    JSON.stringify([
-      sweep?.state,
-      sweep?.reason?.code,
-      sweep?.trials.map(t => [t.state, t.job, t.step, t.value])
-    ]);
-  return seen(now) === seen(before);
 }
 
 interface IHeadProps extends ISweepProps {

@@ -9,6 +9,7 @@ export type GlyphKind =
   | 'stuck'
   | 'lost'
   | 'good'
+  | 'partly good'
   | 'failed'
   | 'interrupted'
   | 'off'

@@ -200,6 +200,10 @@
         }
       }
     }
+    // what is scrolled under an opaque element that stays in view is not lost
+    const pinnedOf = e =>
+      [e, ...ancestorsOf(e)].find(p => styleOf(p).position === 'sticky' && !/^(transparent|rgba\(.*, 0\))$/.test(styleOf(p).backgroundColor));
+    const isUnder = (e, p) => !!p && !p.contains(e) && p.parentElement.contains(e);
     solid.sort((a, b) => a.top - b.top);
     const told = new Set();
     for (let i = 0; i < solid.length; i++) {
@@ -208,6 +212,9 @@
         const label = a.element.closest('label');
         const nested = a.owner === b.owner || a.element.contains(b.element) || b.element.contains(a.element) || (label && label.contains(b.element));
         const over = nested ? null : meet(a, b);
+        if (over && (isUnder(a.element, pinnedOf(b.element)) || isUnder(b.element, pinnedOf(a.element)))) {
+          continue;
+        }
         const key = over && `${nameOf(a.element)} ${nameOf(b.element)}`;
         if (over && !told.has(key)) {
           told.add(key);

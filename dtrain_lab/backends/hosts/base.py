@@ -113,5 +113,21 @@ class Transport(Protocol):
             Where that line begins; None if there is no such line.
         """
 
+    async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
+        """Count the lines that show a text, in any case.
+
+        Args:
+            path: The file.
+            text: The text.
+            offset: Where a line begins.
+            before: As in `find`.
+
+        Returns:
+            The numbers of those that begin before the offset, and of the others; zeros without the file.
+
+        Raises:
+            Unreachable: The file can't be read.
+        """
+
     async def clock_offset_s(self) -> float:
         """Return the seconds by which the machine's clock is ahead of the local one."""

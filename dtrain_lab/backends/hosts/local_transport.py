@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import mmap
 import os
-import re
 import shutil
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dtrain_lab.backends.hosts import text_search
 from dtrain_lab.backends.hosts.base import Done
-from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files
@@ -21,10 +19,6 @@ from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 
 SMALL = 4 << 20
 """Bytes; files that describe a job's state are smaller."""
-SPECIAL = re.compile(rb"[\[\\.()*+?^$|{]")
-"""Characters that mean something in an extended regular expression."""
-WINDOW = 1 << 16
-"""Bytes searched at once: meanwhile, the server's other threads wait for the interpreter's lock."""
 ALLOWED = (
     "PATH",
     "HOME",
@@ -119,7 +113,10 @@ class LocalTransport:
         return await asyncio.to_thread(_size, path)
 
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
-        return await asyncio.to_thread(_find, path, text, offset, before)
+        return await asyncio.to_thread(text_search.find, path, text, offset, before)
+
+    async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
+        return await asyncio.to_thread(_count, path, text, offset, before)
 
     async def clock_offset_s(self) -> float:
         return 0.0
@@ -180,64 +177,11 @@ def _remove(folder: str) -> None:
         ) from error
 
 
-def in_any_case(text: bytes) -> bytes:
-    """Return a regular expression, of Python and of POSIX (extended), that matches a text in any case.
-
-    Args:
-        text: The text, in UTF-8.
-    """
-    return b"".join(_cases(character) for character in text.decode())
-
-
-def _cases(character: str) -> bytes:
-    cases = {character, *(case for case in (character.lower(), character.upper()) if len(case) == 1)}
-    escaped = sorted(SPECIAL.sub(rb"\\\g<0>", case.encode()) for case in cases)
-    if len(escaped) == 1:
-        return escaped[0]
-    # a choice of bytes is searched for faster
-    return b"[" + b"".join(escaped) + b"]" if character.isascii() else b"(" + b"|".join(escaped) + b")"
-
-
-def _finder(text: bytes, exact: bool) -> Callable[[bytes], int]:
-    """Return a function that finds a text in bytes: where it begins, or -1."""
-    if exact:
-        return lambda data: data.find(text)
-    if text.isascii():  # far faster than an expression
-        lower = text.lower()
-        return lambda data: data.lower().find(lower)
-    wanted = re.compile(in_any_case(text))
-    return lambda data: -1 if (match := wanted.search(data)) is None else match.start()
-
-
-def _next(find: Callable[[bytes], int], whole: mmap.mmap, offset: int, longest: int) -> int:
-    """Return where the next match begins, which has this many bytes at most; -1 if there is none."""
-    while offset < len(whole):
-        at = find(whole[offset : offset + WINDOW + longest])
-        if at >= 0:
-            return offset + at
-        offset += WINDOW
-    return -1
-
-
-def _find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
-    start, find = re.compile(before), _finder(text, not before)
+def _count(path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
-            # searching for the text is far faster than searching for the expression
-            while (at := _next(find, whole, offset, 4 * len(text))) >= 0:
-                begin, end = whole.rfind(b"\n", 0, at) + 1, whole.find(b"\n", at)
-                line = whole[begin : end if end >= 0 else len(whole)]
-                if not before:
-                    return begin
-                head = start.match(line) if begin >= offset else None
-                if head is not None and find(last_state(line[head.end() :])) >= 0:
-                    return begin
-                offset = begin + len(
-                    line
-                )  # once a line: a progress bar may have the text in each of its states
-    except (FileNotFoundError, ValueError):  # an empty file can't be mapped
-        pass
-    return None
+        return text_search.count(path, text, offset, before)
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def _small(folder: Path, patterns: Sequence[str]) -> dict[str, bytes] | None:

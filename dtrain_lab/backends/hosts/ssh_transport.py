@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.hosts.base import Done
-from dtrain_lab.backends.hosts.local_transport import SMALL, in_any_case
+from dtrain_lab.backends.hosts.local_transport import SMALL
+from dtrain_lab.backends.hosts.text_search import in_any_case
 from dtrain_lab.errors import NotFound, Unreachable
 
 ABSENT = 3
@@ -99,16 +100,25 @@ class SshTransport:
         return int(done.out) if done.code == 0 else 0
 
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
-        how, pattern = "-F", text
-        if before:
-            # only a line's last state is shown, see `cells.merge.last_state`
-            letters = in_any_case(text)
-            how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + letters + b"[^\r]*\r*$"
+        how, pattern = ("-E", _shown(text, before)) if before else ("-F", text)
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
         command = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
         done = await self.run(command, pattern + b"\n")
         position = done.out.strip()
         return offset + int(position) if position.isdigit() else None
+
+    async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
+        # grep ends with 1 where it counts 0; the builtin printf keeps the text out of the list of processes
+        line = """pattern=$(cat); [ -e "$1" ] || exit 3; [ -r "$1" ] || { echo "not readable" >&2; exit 4; }
+count() { LC_ALL=C grep -a -c -E -f <(printf '%s\\n' "$pattern"); }
+head -c "$2" -- "$1" | count; tail -c "+$(($2 + 1))" -- "$1" | count; true"""
+        done = await self.run(["bash", "-c", line, "bash", path, str(offset)], _shown(text, before))
+        if done.code == ABSENT:
+            return 0, 0
+        numbers = done.out.split()
+        if done.code or len(numbers) != 2:
+            raise self._failed(done, path)
+        return int(numbers[0]), int(numbers[1])
 
     async def clock_offset_s(self) -> float:
         return await ssh_connections.ahead(self.host)
@@ -122,6 +132,11 @@ class SshTransport:
             raise Unreachable(
                 f"{self.host}: {done.err.strip()}", "Check that the folder exists, and who owns it."
             )
+
+
+def _shown(text: bytes, before: bytes) -> bytes:
+    """Return grep's expression for a line whose last state (`cells.merge.last_state`) has a text."""
+    return b"^" + before + b"(.*\r)?[^\r]*" + in_any_case(text) + b"[^\r]*\r*$"
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:

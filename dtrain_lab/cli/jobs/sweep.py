@@ -28,14 +28,14 @@ from dtrain_lab.jobs.command_line_values import once
 from dtrain_lab.jobs.request_options import JOB_OPTIONS, SWEEP_OPTIONS
 from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text
-from dtrain_lab.sweeps.view import trial_word
+from dtrain_lab.sweeps.trial_rows import best_first, header, row
+from dtrain_lab.sweeps.trial_rows import parameters as trial_parameters
 from dtrain_lab.text import rank_names
-from dtrain_lab.text.state_words import word
+from dtrain_lab.text.state_words import sweep_word
 from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, SweepPlan, SweepRequest, Trial
-from dtrain_lab.wire.sweeps import Sweep as SweepInfo
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, SweepPlan, SweepRequest
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
@@ -95,7 +95,7 @@ def listing(as_json: bool) -> None:
             "No sweeps. Start one: dtrain-lab sweep run NOTEBOOK --objective NAME --param NAME=VALUES"
         )
     else:
-        rows = [(info.id, info.name, word(info.state), info.profile, info.summary.text) for info in infos]
+        rows = [(i.id, i.name, sweep_word(i.state, i.summary.code), i.profile, i.summary.text) for i in infos]
         print_table(("id", "name", "state", "profile", ""), rows)
 
 
@@ -113,7 +113,7 @@ def show(identity: str, as_json: bool) -> None:
     if info.reason is not None and info.reason.hint:
         console.print(info.reason.hint)
     if info.best is not None:
-        console.print(f"Best: {_parameters(info.best)}; job {info.best.job}")
+        console.print(f"Best: {trial_parameters(info.best)}; job {info.best.job}")
     if info.importance is not None:
         of = "Importance of parameters: " if info.importance.shares else ""  # else a sentence of its own
         console.print(f"{of}{sentence(info.importance)}")
@@ -132,14 +132,7 @@ def trials(identity: str, as_json: bool) -> None:
     if as_json:
         print_json(info.trials)
         return
-    rows = []
-    for trial in _best_first(info):
-        value = "–" if trial.value is None else f"{trial.value:.6g}"
-        step = "–" if trial.step is None else str(trial.step)
-        took = "–" if trial.ran_s is None else duration(trial.ran_s)
-        row = (str(trial.number), trial_word(trial), _parameters(trial), value, step, took, trial.job or "–")
-        rows.append((*row, trial.reason.text if trial.reason is not None else ""))
-    print_table(("trial", "state", "parameters", info.objective, "step", "time", "job", ""), rows)
+    print_table(header(info.objective), [row(trial) for trial in best_first(info)])
 
 
 @sweep_group.command()
@@ -204,16 +197,3 @@ def _show_plan(plan: SweepPlan, as_json: bool) -> None:
         console.print(f"{counted(plan.total, 'trial')} of {each}{at_once}")
     if not problems(plan.findings):
         console.print("The sweep can start.")
-
-
-def _best_first(info: SweepInfo) -> list[Trial]:
-    sign = 1 if info.direction == "minimize" else -1
-    return sorted(
-        info.trials,
-        key=lambda t: (t.state != "succeeded", t.value is None, sign * (t.value or 0.0), t.number),
-    )
-
-
-def _parameters(trial: Trial) -> str:
-    shown = {n: f"{v:.4g}" if isinstance(v, float) else str(v) for n, v in trial.parameters.items()}
-    return ", ".join(f"{name} {value}" for name, value in shown.items())

@@ -34,17 +34,23 @@ class CellRegistry:
         """Cells that run now."""
         return tuple(
             RunningCell(
-                c.order.label,
-                c.order.notebook,
+                named.label,
+                named.notebook,
                 c.ranks,
                 c.began_at,
-                c.order.cell_id,
+                named.cell_id,
                 detached=c.order.detached,
                 kind=c.order.kind,
             )
             for c in self._cells.values()
             if c.began_at is not None
+            for named in [self._named(c.order)]
         )
+
+    def _named(self, order: clients.Run) -> clients.Run:
+        """The cell that a person knows: of a post-mortem, the one that has failed."""
+        failed = self.find(order.failed)
+        return order if failed is None else failed.order
 
     @property
     def orders(self) -> list[clients.Run]:

@@ -53,6 +53,8 @@ class MetricsCollector:
         """Whether steps were made since the last cell began."""
         self._steps_observed = False
         """Whether steps of the last user's cell were seen while they ran."""
+        self._began_in: Plan | None = None
+        """Plan of the world when the last user's cell began."""
         self._steady = VerdictHysteresis()
         self._slow_world = SlowWorld(self._steady)
         self._advised = CurrentAdvice()
@@ -88,6 +90,8 @@ class MetricsCollector:
         self._samples.forget(rank)
         self.loops.forget(rank)
         self.awaited.forget(rank)
+        self._slow_world.forget_rank(rank)
+        self._advised.forget(rank)
 
     def ended(self, rank: int, *, failed: bool) -> None:
         """A rank has ended: keep its sample, but expect no other one.
@@ -108,6 +112,7 @@ class MetricsCollector:
         """
         self.loops.begun(code, ranks, time.monotonic(), where)
         self._slow_world.cell_began()
+        self._began_in = self.plan if code else self._began_in
         self._trained = False
         self._steps_observed = self._steps_observed and self.loops.measures
         for rank in ranks:
@@ -168,7 +173,7 @@ class MetricsCollector:
             diagnosed if metrics.step_s and diagnosed is not None and diagnosed.communication else None,
             sure=found is None or found.code != TOO_BUSY,
             busy=too_busy(found, self.plan, self.hosts),
-            size=state.size,
+            size=state.size if state.phase == "ready" else 0,
             over=over,
         )
         if not current and (found is None or not found.alarm):
@@ -222,7 +227,7 @@ class MetricsCollector:
         """Record the diagnosis `found` of the last training loop, on `size` ranks."""
         self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)
         if found.source == "replayed":
-            self._advised.diagnosed(found, self.loops.code)
+            self._advised.diagnosed(found, self.loops.code, size)
 
     def tried(self, found: Tried, size: int) -> None:
         """Record the result `found` of trying advice on the last training loop, on `size` ranks."""
@@ -247,16 +252,10 @@ class MetricsCollector:
     # ----
 
     def _hang(self, state: State, samples: list[RankSample]) -> Verdict | None:
-        return hang.verdict(
-            self.pauses.without(samples),
-            state.busy,
-            state.taking_part,
-            state.size,
-            self.awaited.locations,
-            self._stuck_after_s,
-            self.awaited.activities,
-            self.awaited.source_lines,
-        )
+        ranks = state.busy, state.taking_part, state.size
+        seen, where = self.pauses.without(samples), self.awaited.locations
+        lines = self.awaited.activities, self.awaited.source_lines
+        return hang.verdict(seen, *ranks, where, self._stuck_after_s, *lines)
 
     def _current(self, state: State) -> list[RankSample]:
         """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
@@ -277,7 +276,10 @@ class MetricsCollector:
     def _over(self, state: State) -> bool:
         """Whether the metrics describe steps of a user's cell that has ended; a diagnosis may run now."""
         rests = not state.busy or self.loops.measures
-        return state.phase == "ready" and self.loops.trained and rests
+        began, plan = self._began_in, self.plan
+        # after a change of size, what is left of its samples is that of some of its ranks
+        same = began is None or plan is None or began.size == plan.size
+        return state.phase == "ready" and self.loops.trained and rests and same
 
     def _unhurried(
         self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool

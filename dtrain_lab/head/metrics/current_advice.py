@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.communication import with_batch
 from dtrain_lab.metrics.advice.hysteresis import AdviceHysteresis
-from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
-from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
+from dtrain_lab.metrics.advice.measured import Measured, on_ranks, unknown, with_diagnosis
+from dtrain_lab.metrics.advice.reasons import TOO_SHORT, resized, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
 from dtrain_lab.metrics.diagnosis_text import is_unsteady
@@ -36,7 +37,9 @@ class CurrentAdvice:
         """Code of a loop, number of its ranks, id and variant of advice → step time then (seconds), number of
         ranks that tried it, and gain."""
         self._size = 0
-        """Number of ranks of the world now."""
+        """Number of ranks of the world now; 0 while it lacks some."""
+        self._trained_size = 0
+        """Number of ranks of the world when that loop ran."""
         self._too_short = False
         """Whether the loop has taken too few steps to be measured."""
         self.unknown: tuple[str, ...] = ()
@@ -47,14 +50,26 @@ class CurrentAdvice:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """Advice on the current or last training loop; unlike the result of `update`, also after its end."""
-        return self._with_tried(self._advice)
+        return self._shown(self._advice)
 
     @property
     def why_none(self) -> str:
-        """Why there is no advice on that loop; empty if there is some, or before any training."""
+        """Why there is no advice on that loop; empty if there is some, before any training, or without all
+        ranks."""
+        if not self._size:
+            return ""
         if self._too_short:
             return TOO_SHORT
+        if self.resized and self._trained is not None:
+            return "" if self.advice else resized(self._trained[1].ranks, self._size)
         return "" if self._advice else why_none(self.measured, self.too_busy)
+
+    @property
+    def resized(self) -> bool:
+        """Whether the world has another number of ranks than when that loop ran."""
+        if self._trained is None or not self._size:
+            return False
+        return self._size not in (self._trained_size, self._trained[1].ranks)
 
     def asleep(self, loop: str) -> Asleep:
         """How much of a step ranks sleep in the loop of this code; nothing is known of other loops."""
@@ -97,11 +112,13 @@ class CurrentAdvice:
             sure: Whether estimates are reliable; a diagnosis always is.
             busy: Message that a machine has too few cores for its threads, which makes estimates useless;
                 empty if all machines have enough.
-            size: Number of ranks of the world, which may be another one than that of the loop.
+            size: Number of ranks of the world, which may be another one than that of the loop; 0 while it
+                lacks some, without which nothing can be tried or measured.
             over: Whether the loop has ended.
         """
         self._size = size
         if now is not None and now.step_s is not None:
+            self._trained_size = size
             now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
             self._trained, self._too_short = (loop, now), False
             self.measured = with_diagnosis(now, diagnosis)
@@ -119,26 +136,40 @@ class CurrentAdvice:
             if now is not None:
                 self._advice = measured = self._beside_tried(measured, diagnosis)
                 self.too_busy = busy if diagnosis is None else ""
-            return self._with_tried(measured)
+            return self._shown(measured)
         current = () if busy else advise(now)
         shown = self._steady.update(current, time.monotonic())
         self._advice = shown or current
         self.too_busy = "" if self._advice else busy
-        return self._with_tried(shown)
+        return self._shown(shown)
+
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone: if the loop waited for it, what was measured no longer holds.
+
+        Args:
+            rank: The rank.
+        """
+        slow = self.measured.slow if self.measured is not None else None
+        if slow is not None and rank in slow.ranks:
+            self._forget(too_short=False)
 
     def _forget(self, *, too_short: bool) -> None:
         """Another loop trains, whose steps are not measured yet: nothing is known of it."""
         self._trained = self.measured = None
         self._advice, self.unknown, self._too_short = (), (), too_short
 
-    def diagnosed(self, diagnosis: Diagnosis, loop: str) -> None:
+    def diagnosed(self, diagnosis: Diagnosis, loop: str, size: int) -> None:
         """Derive advice on the last training loop from its diagnosis.
 
         Args:
             diagnosis: Its diagnosis, from replayed steps.
             loop: Code of the diagnosed loop.
+            size: Number of ranks that were diagnosed.
         """
         if self._trained is not None and self._trained[0] == loop:
+            if size not in (self._trained_size, self._trained[1].ranks):  # the world was resized
+                self._trained = loop, on_ranks(self._trained[1], size)
+                self._trained_size = size
             of = self.measured = with_diagnosis(self._trained[1], diagnosis)
             self._advice = self._beside_tried(advise(of), diagnosis)
             self.unknown, self.too_busy = unknown(of), ""
@@ -168,6 +199,20 @@ class CurrentAdvice:
     @property
     def _step_s(self) -> float | None:
         return self._trained[1].step_s if self._trained is not None else None
+
+    def _shown(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
+        """What of the advice holds for the ranks of now.
+
+        Predictions are those of the ranks that were measured. What was tried says how many ranks those were.
+        """
+        if not self._size:
+            return ()
+        if not self.resized or self._trained is None:
+            return self._with_tried(advice)
+        if self._size == 1:  # it exchanges nothing
+            return ()
+        batch = on_ranks(self._trained[1], self._size).global_batch
+        return tuple(with_batch(a, batch) for a in self._with_tried(advice) if a.tried is not None)
 
     def _with_tried(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
         return tuple(replace(a, tried=self._trial_of(a), tryable=is_tryable(a)) for a in advice)

@@ -53,6 +53,15 @@ class SlowWorld:
         self._steady.forget()
         self._pace.forget()
 
+    def forget_rank(self, rank: int) -> None:
+        """A rank's process is gone: the next one need not be slow.
+
+        Args:
+            rank: The rank.
+        """
+        if self.slow is not None and rank in self.slow.ranks:
+            self.slow = None
+
     def rests(self) -> Verdict | None:
         """Return the verdict that is displayed while no steps are taken."""
         now = time.monotonic()

@@ -82,6 +82,7 @@ class PostMortem:
             ranks=outcome.unfinished,
             detached=True,
             kind="post_mortem",
+            failed=outcome.cell,
         )
         before = self._debugging.stops  # a rank's stop may arrive together with the answer
         try:

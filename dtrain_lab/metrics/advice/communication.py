@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import hypot
 
+from msgspec.structs import replace
+
 from dtrain_lab.metrics.advice.code_change import optimize
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
@@ -50,17 +52,12 @@ def accumulate(of: Measured) -> Advice | None:
         unsure = copies * hypot(COPY_ERROR, doubt)
     gain, in_loop = 1 / (1 - share * saved + copies), 1 / (1 - share * saved)
     every = of.batches * times
-    batch = of.global_batch * times if of.global_batch else None
-    effective = (
-        f"The effective batch becomes {batch:,}" if batch else f"The batch becomes {times} times as large"
-    )
-    return Advice(
+    advice = Advice(
         id="accumulate",
         change=f"Accumulate {every} batches" + (f" instead of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
         gain_error=gain_error(gain, hypot(of.error * saved, unsure)),
-        cost=f"{effective}: multiply the learning rate by {times} (linear scaling) or by {times**0.5:.2g} "
-        "(square-root scaling).",
+        cost="",
         diff="",
         values={
             "variant": every,
@@ -70,9 +67,32 @@ def accumulate(of: Measured) -> Advice | None:
             "root": f"{times**0.5:.2g}",
             "code": optimize(gradient_accumulation_steps=every),
             "in_loop": [in_loop, gain_error(in_loop, of.error * saved)],
-            **({"batch": batch} if batch else {}),
             **({"stream": True} if of.stream else {}),
         },
+    )
+    return with_batch(advice, of.global_batch)
+
+
+def with_batch(advice: Advice, before: int | None) -> Advice:
+    """Return advice to accumulate batches with the effective batch that it makes; other advice as it is.
+
+    Args:
+        advice: The advice.
+        before: Samples of a step of all ranks without it; None if unknown.
+    """
+    if advice.id != "accumulate":
+        return advice
+    times, root = advice.values["times"], advice.values["root"]
+    batch = before * times if before else None
+    effective = (
+        f"The effective batch becomes {batch:,}" if batch else f"The batch becomes {times} times as large"
+    )
+    others = {name: value for name, value in advice.values.items() if name != "batch"}
+    return replace(
+        advice,
+        cost=f"{effective}: multiply the learning rate by {times} (linear scaling) or by {root} "
+        "(square-root scaling).",
+        values={**others, "batch": batch} if batch else others,
     )
 
 

@@ -179,6 +179,18 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     return clean(of)
 
 
+def on_ranks(of: Measured, ranks: int) -> Measured:
+    """Return the metrics of the same loop on another number of ranks, each with the same batch.
+
+    Args:
+        of: metrics of the loop.
+        ranks: number of ranks.
+    """
+    batch = ranks * of.rank_batch * of.batches if of.rank_batch else None
+    cores = of.cores * of.ranks / ranks if of.cores else of.cores
+    return replace(of, ranks=ranks, global_batch=batch, cores=cores)
+
+
 def unknown(of: Measured) -> tuple[str, ...]:
     """List what advice can't judge, and why; one sentence each."""
     if of.step_s is None:

@@ -12,8 +12,10 @@ from dtrain_lab.metrics.diagnosis_text import (
     too_unsteady,
     waits_elsewhere,
 )
+from dtrain_lab.text import rank_names
 from dtrain_lab.text.units import known_share
 
+OR_DIAGNOSE = ", or run Diagnose."
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
@@ -66,9 +68,23 @@ def why_none(of: Measured | None, busy: str) -> str:
     )
 
 
+def resized(ranks: int, size: int) -> str:
+    """Return why there is no advice on a loop that ran on another number of ranks.
+
+    Args:
+        ranks: number of ranks on which it ran.
+        size: number of ranks of the world now.
+    """
+    now, them = ("is 1 now", "it") if size == 1 else (f"are {size:,} now", "them")
+    # a rank that is new has nothing to repeat
+    how = OR_DIAGNOSE if size < ranks else " for advice."
+    ran = f"The last training loop ran on {rank_names.count(ranks)}, and there {now}."
+    return f"{ran} Train some steps on {them}{how}"
+
+
 def asks_diagnosis(why: str) -> bool:
     """Whether a reason for no advice asks for a diagnosis, or for another one."""
-    return why == TOO_SHORT or why.endswith((MEASURE, AGAIN))
+    return why == TOO_SHORT or why.endswith((MEASURE, AGAIN, OR_DIAGNOSE))
 
 
 def _unsteady(name: str, share: float, error: float) -> str:

@@ -127,6 +127,8 @@ def why_none(cluster: Cluster) -> str:
     stuck = next((v for v in metrics.verdicts if v.kind in ("stuck", "mismatch")), None)
     if stuck is not None:
         return f"{stuck.text} There is no advice until training continues."
+    if cluster.state == "degraded":
+        return f"{cluster.summary.text} There is no advice until training continues."
     if metrics.step_s is None and metrics.last is None:
         return "No training steps were measured yet. Train a few steps, and ask again."
     return metrics.no_advice or NOTHING

@@ -181,7 +181,7 @@ class RankDebugger:
     def failed(self, error: BaseException) -> None:
         """Stop where a cell failed, if a debugger is attached and its failure breakpoints are on."""
         if self.attached and self._failure.stops(error):
-            tracing.stop_after(error)
+            self._stop_after(error)
 
     def post_mortem(self, line: str) -> None:
         """`%debug`: stop where the last cell failed or was interrupted; may be repeated.
@@ -198,7 +198,14 @@ class RankDebugger:
             raise RuntimeError(NEEDS_DEBUGGER.format("%debug"))
         error = self._failure.look(line)
         if error is not None:
+            self._stop_after(error)
+
+    def _stop_after(self, error: BaseException) -> None:
+        self._stops.failed = True
+        try:
             tracing.stop_after(error)
+        finally:
+            self._stops.failed = False
 
     def reached(self, *_: object, **__: object) -> None:
         """`breakpoint()`: stop in the caller, or print a note where no debugger is attached."""

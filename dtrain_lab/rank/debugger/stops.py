@@ -56,6 +56,8 @@ class Stops:
         """The error that it has stopped at, as one line; empty for another reason."""
         self.frame: Frame | None = None
         """Its innermost frame of the user's code; None without one, or until pydevd has named it."""
+        self.failed = False
+        """Whether it is held at the error that has ended its cell."""
         self.any = False
         """Whether the rank has stopped since the cell began."""
         self.ignored = False
@@ -123,7 +125,7 @@ class Stops:
             why = "pause" if self._pausing else body.get("reason", "pause")
             self.error = pydevd_texts.stop_error(body) if why == "exception" else ""
             self.frame = self._sources.frame(place) if place is not None else None
-            reason = {"reason": why, "text": self.error or body.get("text") or ""}
+            reason = {"reason": why, "text": self.error or body.get("text") or "", "failed": self.failed}
             self._pausing = False
             main = body["threadId"] == tracing.thread_number(self._main)
             self._post("stopped", {**reason, "place": place, "main": main})

@@ -35,6 +35,7 @@ def handlers() -> list[tuple[str, Any]]:
         (r"/dtrain-lab/jobs/plan", jobs.PlanHandler),
         (rf"/dtrain-lab/jobs/{ID}", jobs.JobHandler),
         (rf"/dtrain-lab/jobs/{ID}/logs", jobs.LogsHandler),
+        (rf"/dtrain-lab/jobs/{ID}/logs/matches", jobs.LogMatchesHandler),
         (rf"/dtrain-lab/jobs/{ID}/metrics", jobs.JobMetricsHandler),
         (rf"/dtrain-lab/jobs/{ID}/history", jobs.JobHistoryHandler),
         (rf"/dtrain-lab/jobs/{ID}/stacks", jobs.JobStacksHandler),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tornado import web
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.errors import Forbidden
+from dtrain_lab.errors import BadRequest, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.jobs.following import next_piece
 from dtrain_lab.services.profiles import slots
@@ -94,9 +94,30 @@ class LogsHandler(BaseHandler):
                 offset=self.get_query_argument("offset", "start"),
                 ranks=wanted,
                 first_error=first,
-                search=self.get_query_argument("search", ""),
+                search=self.get_query_argument("search", "", strip=False),
             )
         )
+
+
+class LogMatchesHandler(BaseHandler):
+    """`jobs/{id}/logs/matches`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Count the log's lines, of `ranks`, that contain `search`: before and after `offset`.
+
+        Raises:
+            BadRequest: There is nothing to search for.
+        """
+        job = await self.ours.jobs.job(identity)
+        wanted = rank_sets.asked(self.get_query_argument("ranks", None), job.world.size)
+        search = self.get_query_argument("search", "", strip=False)
+        if not search:
+            raise BadRequest("search is empty.", "Give the text to count.")
+        reader = await self.ours.jobs.reader(job.id)
+        offset = self.get_query_argument("offset", "start")
+        self.answer(await reader.log_matches(search, offset=offset, ranks=wanted))
 
 
 class JobMetricsHandler(BaseHandler):

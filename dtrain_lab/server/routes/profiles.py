@@ -18,10 +18,11 @@ from dtrain_lab.server.long_work import Key, Work
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.profiles import template
 from dtrain_lab.services.quickstart import quickstart
 from dtrain_lab.wire.node_check import ProfileCheck
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.site import CheckedProfile, ProfileText, Site
+from dtrain_lab.wire.site import CheckedProfile, ProfileFile, ProfileText, Site
 
 
 class ProfilesHandler(BaseHandler):
@@ -40,8 +41,9 @@ class ProfileHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Return the text of a profile's file, or a template if it has no file."""
-        self.answer(ProfileText(await asyncio.to_thread(profiles.text, identity)))
+        """Return the text of a profile's file, or a template if it has no file; with all keys."""
+        text, keys = await asyncio.to_thread(lambda: (profiles.text(identity), template.keys()))
+        self.answer(ProfileFile(text, keys))
 
     @web.authenticated
     @authorized

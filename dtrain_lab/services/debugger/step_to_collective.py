@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import collective_waits, requests
+from dtrain_lab.debugger import collective_waits, events, requests
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State
 
 GATHER_STEPS = 200
@@ -37,9 +38,15 @@ class Gathering:
         self._world = world
 
     async def step_others(self, message: Dap) -> None:
-        """Step the other ranks until the rank that waits for them in a collective returns."""
+        """Step the other ranks until the rank that waits for them in a collective returns.
+
+        Ranks that run are to stop where they leave it, which they are told before the others let them go:
+        otherwise, one without a breakpoint would run on and wait in its next collective.
+        """
         rank = int(message["arguments"]["rank"])
         begun = await self._behind(rank)
+        waiting = await self._waiting()
+        await self._pause(self._world.state.running)
         for _ in range(GATHER_STEPS):
             if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
                 break
@@ -50,6 +57,51 @@ class Gathering:
                 await self._world.ask(order)
             if not await self._waits_still(paused, rank, begun):
                 break
+        await self._end_lines(waiting)
+
+    async def _end_lines(self, ranks: Sequence[int]) -> None:
+        """Bring ranks that were paused as they left a collective to the next line, as the others are."""
+        await self._until(lambda state: not {*ranks} & {*state.pausing})
+        state = self._world.state
+        inside = [r for r in ranks if r in state.paused and state.ranks[r].reason == "pause"]
+        places = [state.ranks[r].place for r in state.paused if r not in inside]
+        functions = {(place.file, place.function) for place in places if place is not None}
+        await asyncio.gather(*(self._end_line(rank, functions) for rank in inside))
+
+    async def _end_line(self, rank: int, functions: Collection[tuple[str, str]]) -> None:
+        """Bring a rank from within a line to the next one.
+
+        Args:
+            rank: the rank.
+            functions: file and name of the functions in which the other ranks are. One that they have called,
+                where the rank may be, is left first.
+        """
+        answers = await self._world.ask(requests.Order("stackTrace", {rank: {}}))
+        frames = answers.get(rank, {}).get("body", {}).get("stackFrames", [])
+        path_of = partial(events.path_of, self._world.state)
+        of = [(path_of(frame["source"].get("path", "")), frame["name"]) for frame in frames]
+        depth = next((i for i, function in enumerate(of) if function in functions), 0)
+        for _ in range(depth):
+            await self._step(rank, "stepOut")
+        place = self._world.state.ranks[rank].place
+        if not depth or (place is not None and place.line == frames[depth]["line"]):
+            await self._step(rank, "next")
+
+    async def _step(self, rank: int, command: str) -> None:
+        if rank not in self._world.state.paused:  # it has ended its cell, or waits again
+            return
+        self._world.state, orders = requests.moved(self._world.state, command, (rank,))
+        self._world.state = replace(self._world.state, step=None)
+        for order in orders:
+            await self._world.ask(order)
+        await self._until(lambda state: rank in state.paused)
+
+    async def _until(self, reached: Callable[[State], bool]) -> None:
+        """Wait until a state is reached, but not longer than a step takes."""
+        for _ in range(PAUSE_POLLS):
+            if reached(self._world.state):
+                break
+            await asyncio.sleep(PAUSE_POLL_S)
 
     async def meet(self) -> None:
         """After a pause, bring ranks that wait in a collective to a stop.
@@ -81,7 +133,10 @@ class Gathering:
         request = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}
         self._world.state, orders = requests.orders(self._world.state, request, None)
         for order in orders:
-            await self._world.ask(order)
+            answers = await self._world.ask(order)
+            asked = {r for r, answer in answers.items() if answer.get("success")}
+            pausing = {*self._world.state.pausing, *(asked & {*self._world.state.running})}
+            self._world.state = replace(self._world.state, pausing=tuple(sorted(pausing)))
 
     async def _all_wait(self) -> bool:
         """Whether every running rank waits for a paused one."""
@@ -124,6 +179,11 @@ class Gathering:
         positions = await self._where([*ranks, *others])
         peers = {r: positions[r] for r in others if r in positions}
         return [collective_waits.waits_for(positions.get(r, {}), peers) for r in ranks]
+
+    async def _waiting(self) -> list[int]:
+        """Running ranks that are in a collective."""
+        positions = await self._where(self._world.state.running)
+        return [r for r, position in positions.items() if position.get("operation")]
 
     async def _where(self, ranks: Sequence[int]) -> dict[int, Dap]:
         """Positions of ranks: their answers to `where`, by rank."""

@@ -11,7 +11,7 @@ from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.jobs.log import Log, LogBars, LogPiece
+from dtrain_lab.wire.jobs.log import Log, LogBars, LogMatches, LogPiece
 
 PIECE = 64 << 10
 END, START = "end", "start"
@@ -174,6 +174,32 @@ async def find(
                 begin = max(begin, at[node] or 0)  # what was found before is not found again
                 return ",".join(f"{n}:{begin if n == node else at[n] or 0}" for n in nodes)
     return None
+
+
+async def count(
+    record: JobRecord, places: Sequence[Place], text: str, offset: str, before: bytes
+) -> LogMatches:
+    """Count the lines of a log that show a text.
+
+    Args:
+        record: Record of the job.
+        places: Locations of its folder.
+        text: The text.
+        offset: See `parse`.
+        before: As in `find`.
+    """
+    nodes = [node for place in places for node in place.nodes]
+    at = parse(offset, nodes)
+    earlier = later = 0
+    for place in places:
+        for node in place.nodes:
+            path = f"{record.directory}/{job_files.log(node)}"
+            begin = at[node]
+            if begin is None:
+                begin = await place.transport.size(path)
+            counted = await place.transport.count(path, text.encode(), begin, before)
+            earlier, later = earlier + counted[0], later + counted[1]
+    return LogMatches(earlier, later)
 
 
 def written_by(ranks: Collection[int] | None) -> bytes:

@@ -19,7 +19,7 @@ from dtrain_lab.services.jobs import log as job_log
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, Logged
-from dtrain_lab.wire.jobs.log import LogPiece
+from dtrain_lab.wire.jobs.log import LogMatches, LogPiece
 from dtrain_lab.wire.jobs.logged import ValuesLine
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
@@ -102,7 +102,24 @@ class JobReader:
             offset = position or (job_log.END if first_error else offset)
         part = await job_log.read(self._record, self._places, offset, ranks)
         end = self._job.state in JOB_ENDED and not part.more
-        return LogPiece(part.lines, part.offset, end, error, part.start, part.bars)
+        return LogPiece(part.lines, part.offset, end, error, part.start, part.bars, part.more)
+
+    async def log_matches(
+        self, text: str, *, offset: str = job_log.START, ranks: Collection[int] | None = None
+    ) -> LogMatches:
+        """Count the lines of the log that contain a text, as a search finds them.
+
+        Args:
+            text: The text.
+            offset: "start", "end", or an offset that a piece returned.
+            ranks: Ranks whose lines are counted; None for all.
+
+        Raises:
+            BadRequest: The offset is invalid.
+            Unreachable: The log can't be read.
+        """
+        before = job_log.written_by(ranks)
+        return await job_log.count(self._record, self._places, text, offset, before)
 
     async def metrics(self) -> JobMetrics:
         """Return current metrics, their history, and what was logged."""

@@ -18,6 +18,7 @@ from dtrain_lab.backends.hosts.transport import free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
+from dtrain_lab.services import shell_syntax
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache
@@ -107,6 +108,10 @@ class Plans:
             for host in backends.backend(plan_inputs.profile.backend).hosts(plan_inputs.profile):
                 ssh_connections.forget_refusal(host)
         sound, refused = split(request)
+        unreadable = await shell_syntax.refusal(sound.notify)
+        if unreadable is not None:
+            refused.append(unreadable)
+            sound = replace(sound, notify=None)
         if isinstance(first, DtrainError):
             refused.append(first)
             sound, first = replace(sound, after=None), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from dtrain_lab.placement.profile import no_backend, parse
 from dtrain_lab.services import paths
 from dtrain_lab.services.names import check as check_name
 from dtrain_lab.services.policy import backends
+from dtrain_lab.services.profiles.template import BEGINNING
 from dtrain_lab.text import suggestions
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.site import Error
@@ -21,16 +23,8 @@ from dtrain_lab.wire.traits import Traits
 
 LONGEST_NAME = 250
 """Bytes; with the suffix, still a valid file name."""
-BEGINNING = """\
-# Where ranks run: "local", "ssh" or "slurm".
-backend = "local"
-# ranks_per_node = 2
-
-# Where Python comes from on the nodes: "current", "venv", "conda", "modules", "apptainer" or "command".
-[environment]
-kind = "current"
-"""
-BUILT_IN = {"local": Profile(name="local")}
+DEFAULT = "local"
+BUILT_IN = {DEFAULT: Profile(name=DEFAULT)}
 
 
 class Listed(Struct, frozen=True):
@@ -82,11 +76,17 @@ def write(name: str, content: str) -> Profile:
         content: TOML text.
 
     Raises:
-        BadProfile: The profile is invalid; the file is left unchanged.
+        BadProfile: The profile is invalid or sets nothing; the file is left unchanged.
     """
     check_name(name, BadProfile, what="a profile's name")
     path = _path(name)
     profile = _parse(content, name, path.name)
+    if not tomllib.loads(content):
+        raise BadProfile(
+            f"{path.name} sets nothing: it would be a second name of {DEFAULT}.",
+            f'Set at least backend = "{profile.backend}". To remove the profile, delete it.',
+            details={"file": path.name, "line": None},
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.swap(path, content.encode())
     return profile
@@ -100,22 +100,33 @@ def delete(name: str) -> None:
         Conflict: The profile is built in.
         Forbidden: The file is an administrator's: this user may not delete it.
     """
-    path = _path(name)
+    path = own_file(name)
     try:
-        path.unlink()
-    except FileNotFoundError:
-        load(name)
-        raise Conflict(
-            f"{name} is built in: it has no file that could be deleted.",
-            "A profile of that name with other settings replaces it.",
-            code="built_in_profile",
-        ) from None
+        path.unlink(missing_ok=True)
     except PermissionError as error:
         raise Forbidden(
             f"You may not delete {path}: {error.strerror}.",
             "Ask whoever owns it, such as an administrator.",
             code="profile_of_others",
         ) from error
+
+
+def own_file(name: str) -> Path:
+    """Return the file of a profile that can be deleted, which may be invalid.
+
+    Raises:
+        NotFound: There is no such profile.
+        Conflict: The profile is built in.
+    """
+    path = _path(name)
+    if not (path.exists() or path.is_symlink()):
+        load(name)
+        raise Conflict(
+            f"{name} is built in: it has no file that could be deleted.",
+            "A profile of that name with other settings replaces it.",
+            code="built_in_profile",
+        )
+    return path
 
 
 def names() -> list[str]:

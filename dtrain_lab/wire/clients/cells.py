@@ -58,6 +58,8 @@ class Run(Body, frozen=True, tag="run"):
     request: str | None = None
     """Id of the front end's execute request."""
     kind: CellKind = "cell"
+    failed: str = ""
+    """Of a post-mortem, the head's id of the cell that has failed."""
 
 
 class Follow(Body, frozen=True, tag="follow"):

@@ -216,6 +216,8 @@ class Job(Struct, frozen=True):
     """Absolute path of its notebook, where it was submitted; `notebook` is as its client wrote it."""
     notebook_path: str | None = None
     """Path of its notebook below the root of the server that answers; null outside it, and in a terminal."""
+    fails_again: bool = False
+    """Whether an exception of its own code ended it: if it is resumed, the same code would fail again."""
 
 
 class JobRecord(Struct, frozen=True):

@@ -32,7 +32,7 @@ class LogPiece(Struct, frozen=True):
     """A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
 
     `start`: it begins with the log's first line. `bars`: the latest progress bars of each rank and stream for
-    which the piece has any.
+    which the piece has any. `more`: the log may have more already.
     """
 
     lines: tuple[Log, ...]
@@ -41,3 +41,11 @@ class LogPiece(Struct, frozen=True):
     first_error: JobError | None = None
     start: bool = False
     bars: tuple[LogBars, ...] = ()
+    more: bool = False
+
+
+class LogMatches(Struct, frozen=True):
+    """Numbers of the lines of a log that contain a text: `before` an offset, and `after` it."""
+
+    before: int
+    after: int

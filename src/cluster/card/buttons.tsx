@@ -53,12 +53,17 @@ function ofPause(
   trans: TranslationBundle
 ): IButton[] {
   const paused = cluster.ranks.find(r => r.state === 'paused');
+  const failed = cluster.running.some(cell => cell.kind === 'post_mortem');
   return paused && canDebug(cluster, commands)
     ? [
         {
           label: trans.__('Continue'),
           command: CommandIDs.continueRanks,
-          title: trans.__('Resume all ranks that the debugger has stopped'),
+          title: failed
+            ? trans.__(
+                'Leave the failure: all ranks are idle again, and keep their variables'
+              )
+            : trans.__('Resume all ranks that the debugger has stopped'),
           primary: true
         },
         {
@@ -81,7 +86,9 @@ function ofHang(
   const found: IButton[] = [];
   if (!stuck) {
     const plain = !cluster.metrics.verdicts.length && !cluster.metrics.step_s;
-    return may.has('interrupt') && plain && cluster.running.length > 0
+    // no cell runs while ranks are paused where one has failed: Continue ends that
+    const runs = cluster.running.some(cell => cell.kind !== 'post_mortem');
+    return may.has('interrupt') && plain && runs
       ? [{ label: trans.__('Interrupt'), command: CommandIDs.interruptRanks }]
       : [];
   }

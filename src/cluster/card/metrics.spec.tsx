@@ -60,7 +60,26 @@ it('has the error of waiting for data where it was measured', () => {
   expect(said(null)).toContain('>data 30 %<');
 });
 
-it('has a dash for both metrics of the last run, and no line break within them', () => {
+it('says that the parts of a step are means where ranks may differ', () => {
+  const parts = { step_s: 0.2, comm_overhead: 0.5, wait_s: 0.1 };
+  const said = (size: number): string => {
+    const ranks = Array.from({ length: size }, (_, i) => makeRank(i, parts));
+    const cluster = makeCluster({ ranks });
+    const metrics = { ...cluster.metrics, ...parts, current: true };
+    return renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  };
+  expect(said(2)).toContain('Step<span>mean of both ranks</span>');
+  expect(said(4)).toContain('Step<span>mean of all ranks</span>');
+  expect(said(1)).not.toMatch(/mean of|rank 0/);
+});
+
+it('says both metrics of the last run without a dash, and breaks no number from its unit', () => {
   const cluster = makeCluster();
   const metrics = {
     ...cluster.metrics,
@@ -78,10 +97,9 @@ it('has a dash for both metrics of the last run, and no line break within them',
       trans={nullTranslator.load('dtrain_lab')}
     />
   );
-  expect(text).toContain('last:\u00a02,003\u00a0samples/s');
-  expect(text).toContain('<b data-metric="throughput">–</b>');
-  expect(text).toContain('<b data-metric="overhead">–</b>');
-  expect(text).toContain('last: too unsteady to tell');
+  expect(text).toContain('<small>Last: 2,003\u00a0samples/s</small>');
+  expect(text).toContain('<small>Last: too unsteady to tell</small>');
+  expect(text).not.toContain('–');
 });
 
 it('keeps the last curve, step and parts of a cluster that is idle, grey and without a claim about now', () => {
@@ -121,9 +139,8 @@ it('keeps the last curve, step and parts of a cluster that is idle, grey and wit
     'Communication until the end of the last training'
   ]);
   expect(curves.every(c => c.hasAttribute('data-past'))).toBe(true);
-  const step = page.querySelector('[data-past] [data-metric="step"]');
-  expect(step?.textContent).toBe('–');
-  expect(page.textContent).toContain('last:\u00a0200\u00a0ms, of which');
+  expect(page.textContent).toContain('Last: 200\u00a0ms, of which');
+  expect(page.querySelector('b[data-metric]')).toBeNull();
   expect(page.textContent).toContain('forward, backward 75');
   // as many rows as while it trains, so that nothing moves
   const training = drawn({ current: true, ...parts });
@@ -137,6 +154,39 @@ it('keeps the last curve, step and parts of a cluster that is idle, grey and wit
   expect(drawn({ current: false, last: earlier }).textContent).not.toContain(
     'forward'
   );
+});
+
+/** What is told of metrics, after points of an earlier training. */
+function told(more: object): HTMLElement {
+  const cluster = makeCluster();
+  const point = { samples: 1286, overhead: 0.25, overheadError: 0.02 };
+  const page = document.createElement('div');
+  page.innerHTML = renderToStaticMarkup(
+    <ClusterMetrics
+      cluster={{ ...cluster, metrics: { ...cluster.metrics, ...more } }}
+      history={[point, point] as unknown as IPoint[]}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  return page;
+}
+
+it('says nothing of a cell that does not train, also where its hang was ignored', () => {
+  expect(told({ current: false, last: null }).innerHTML).toBe('');
+});
+
+it('says in words what is unknown of steps, and draws no line of other steps beside it', () => {
+  const page = told({ current: true, step_s: 0.2 });
+  expect(page.textContent).toContain(
+    'ThroughputUnknown without a DataLoader or dt.step(samples)'
+  );
+  expect(page.textContent).toContain('Communicationtransfer + waitingUnknown');
+  expect(page.textContent).not.toContain('–');
+  expect(
+    [...page.querySelectorAll('canvas')].map(c => c.getAttribute('aria-label'))
+  ).toEqual(['Communication of the last minutes']);
+  // not known yet is not unknown: the first steps are being timed
+  expect(told({ current: true }).textContent).toContain('– samples/s');
 });
 
 it('says what more ranks would change to those who open it only', () => {

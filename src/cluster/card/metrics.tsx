@@ -4,13 +4,12 @@ import React from 'react';
 import { Cluster, IPoint } from '../../tokens';
 import { batchText, weakScaling, weakScalingShort } from '../../metrics/batch';
 import { communicationLines } from '../../metrics/communicationLines';
-import { formatTime, NBSP, UNKNOWN } from '../../metrics/format';
+import { formatTime, NBSP } from '../../metrics/format';
 import {
   IShownMetrics,
   shownMetrics,
   sourceOf,
-  throughputText,
-  together
+  throughputText
 } from '../../metrics/currentMetrics';
 import { curvePoints } from '../../metrics/curve';
 import {
@@ -22,7 +21,7 @@ import {
   vagueText
 } from '../../metrics/share';
 import { Sparkline } from '../../ui/charts/sparkline';
-import { isSplitVague, shownSplit } from '../../metrics/split';
+import { isSplitVague, ofWhom, shownSplit } from '../../metrics/split';
 import { SplitBar, SplitLegend } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
 
@@ -48,8 +47,9 @@ export function ClusterMetrics(props: {
   const points = curvePoints(history, metrics.current);
   const measured = points.some(p => p.samples !== null || p.overhead !== null);
   const hung = alarmOf(metrics) !== null;
-  // if the stopped cell has not trained, recent metrics are another cell's
-  if ((!measured || hung) && metrics.step_s === null && metrics.last === null) {
+  const from = sourceOf(metrics);
+  // a cell that does not train has no such metrics, and recent ones may be another cell's
+  if (from === null || (from.step_s === null && metrics.current && !measured)) {
     return null;
   }
   const shown = { cluster, points, now: shownMetrics(metrics), hung, trans };
@@ -68,32 +68,32 @@ function Throughput(props: IMetricsProps): JSX.Element {
   const grown = weakScalingShort(cluster, trans);
   const { value, words } = throughputText(now, hung, trans);
   const past = !now.current && !hung;
+  // steps are timed, and nobody counts their samples: a line of other steps would not be theirs
+  const uncounted = now.samples === null && now.step !== null && !hung;
   return (
     <div className="jp-DtrainCluster-metric">
       <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
-      <span>
-        <b data-metric="throughput">{value}</b>{' '}
-        <small>
-          {now.samples === null && !hung
-            ? trans.__(
-                '%1: unknown without a DataLoader or dt.step(samples)',
-                words
-              )
-            : words}
+      {uncounted ? (
+        <small className="jp-DtrainCluster-whole">
+          {trans.__('Unknown without a DataLoader or dt.step(samples)')}
         </small>
-      </span>
-      <Sparkline
-        values={points.map(p => p.samples)}
-        past={past}
-        label={
-          past
-            ? trans.__('Throughput until the end of the last training')
-            : trans.__('Throughput of the last minutes')
-        }
-      />
+      ) : (
+        <>
+          <Value name="throughput" value={value} words={words} />
+          <Sparkline
+            values={points.map(p => p.samples)}
+            past={past}
+            label={
+              past
+                ? trans.__('Throughput until the end of the last training')
+                : trans.__('Throughput of the last minutes')
+            }
+          />
+        </>
+      )}
       {batch && (
         <small
-          className="jp-DtrainCluster-batch"
+          className="jp-DtrainCluster-whole"
           data-metric="batch"
           title={weakScaling(cluster, trans) ?? undefined}
         >
@@ -110,9 +110,29 @@ function Throughput(props: IMetricsProps): JSX.Element {
   );
 }
 
+/** A value of now with its unit, or words alone; each takes as much height, so that nothing moves at a cell's end. */
+function Value(props: {
+  name: string;
+  value: string;
+  words: string;
+}): JSX.Element {
+  const { name, value, words } = props;
+  return (
+    <span className="jp-DtrainCluster-value">
+      {value && (
+        <>
+          <b data-metric={name}>{value}</b>{' '}
+        </>
+      )}
+      <small>{words}</small>
+    </span>
+  );
+}
+
 /** A step and its parts; nothing while ranks hang. */
 function Step(props: IMetricsProps): JSX.Element | null {
   const { cluster, now, hung, trans } = props;
+  const { size } = cluster.world;
   const { current } = now;
   const from = sourceOf(cluster.metrics);
   // the last parts of a step are not known from a head of an earlier version
@@ -124,20 +144,25 @@ function Step(props: IMetricsProps): JSX.Element | null {
   const time = formatTime(from.step_s);
   const [step, ...units] = time.split(NBSP);
   const unit = units.join(NBSP);
-  const before = current ? unit : together(trans.__('last: %1', time));
+  const before = current ? unit : trans.__('Last: %1', time);
   return (
     <div className="jp-DtrainCluster-metric" data-past={!current || undefined}>
-      <span className="jp-DtrainCluster-name">{trans.__('Step')}</span>
-      <span>
-        <b data-metric="step">{current ? step : UNKNOWN}</b>{' '}
-        <small>
-          {!split
+      <span className="jp-DtrainCluster-name">
+        {trans.__('Step')}
+        {/* neither a slow rank has these parts nor one that waits for it */}
+        {split && size > 1 && <span>{ofWhom(size, trans)}</span>}
+      </span>
+      <Value
+        name="step"
+        value={current ? step : ''}
+        words={
+          !split
             ? before
             : before
               ? trans.__('%1, of which', before)
-              : trans.__('of which')}
-        </small>
-      </span>
+              : trans.__('of which')
+        }
+      />
       {split && (
         <>
           <SplitBar split={split} trans={trans} />
@@ -160,23 +185,33 @@ function Step(props: IMetricsProps): JSX.Element | null {
 
 function Communication(props: IMetricsProps): JSX.Element {
   const { cluster, points, now, hung, trans } = props;
+  const { size } = cluster.world;
   const past = !now.current && !hung;
   return (
     <div className="jp-DtrainCluster-metric">
-      <span className="jp-DtrainCluster-name">
+      <span
+        className="jp-DtrainCluster-name"
+        title={
+          size > 1
+            ? trans.__(
+                'Transfer and waiting, as a share of the step: %1',
+                ofWhom(size, trans)
+              )
+            : undefined
+        }
+      >
         {trans.__('Communication')}
         <span>{trans.__('transfer + waiting')}</span>
       </span>
-      <span>
-        <b data-metric="overhead">
-          {now.current
+      <Value
+        name="overhead"
+        value={
+          now.current && now.overhead !== null
             ? shareWithoutError(now.overhead, now.atLeast ? null : now.error)
-            : UNKNOWN}
-        </b>{' '}
-        <small>
-          {communicationWords(now, cluster.metrics.measured, trans)}
-        </small>
-      </span>
+            : ''
+        }
+        words={communicationWords(now, cluster.metrics.measured, trans)}
+      />
       <Sparkline
         values={communicationLines(points, now.atLeast).estimate}
         past={past}
@@ -201,7 +236,10 @@ function communicationWords(
   if (last !== null) {
     return last;
   }
-  if (overhead !== null && isVague(error)) {
+  if (overhead === null) {
+    return trans.__('Unknown');
+  }
+  if (isVague(error)) {
     return vagueText(trans);
   }
   if (current && atLeast) {

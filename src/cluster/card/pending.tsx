@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Cluster } from '../../tokens';
 import { Action } from '../../ui/actionButton';
+import { uniqueKeys } from '../../ui/lists/uniqueKeys';
 import { FactList } from '../../ui/lists/factList';
 import {
   formatClock,
@@ -80,12 +81,13 @@ export function Alternatives(props: IPendingProps): JSX.Element | null {
   ) {
     return null;
   }
+  const keys = uniqueKeys(others.map(({ text }) => text));
   return (
     <section aria-label={trans.__('Start sooner')}>
       <h3 className="jp-DtrainCluster-small">{trans.__('Start sooner')}</h3>
       <ul className="jp-DtrainCluster-profiles">
-        {others.map(({ text, request }) => (
-          <li key={text}>
+        {others.map(({ text, request }, index) => (
+          <li key={keys[index]}>
             <span>{text}</span>
             <Action
               label={trans.__('Change')}

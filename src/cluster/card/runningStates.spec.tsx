@@ -62,4 +62,27 @@ it('offers to go on where the debugger has stopped ranks, and to look at them', 
   expect(shown(paused).slice(0, 2)).toEqual(['Continue', 'Debug']);
   const runs = { ...paused, ranks: [makeRank(0), makeRank(1)] };
   expect(shown(runs)).not.toContain('Continue');
+  expect(shown(paused)).toContain('Interrupt');
+});
+
+it('names the cell whose failure is looked at, and interrupts none, as none runs', () => {
+  const looks = makeCluster({
+    state: 'paused',
+    running: [
+      {
+        cell: '[5]',
+        kind: 'post_mortem',
+        ranks: [1],
+        notebook: 'debug.ipynb',
+        cell_id: 'five',
+        started_at: 0
+      }
+    ] as unknown as Cluster['running'],
+    notebooks: ['debug.ipynb'],
+    ranks: [makeRank(0), makeRank(1, { state: 'paused' })]
+  });
+  const text = headText(looks).replace(/\|+/g, '');
+  expect(text).toContain('debug.ipynb, cell\u00a0[5], after its failure');
+  expect(text).toContain('Continue');
+  expect(text).not.toContain('Interrupt');
 });

@@ -8,7 +8,7 @@ import { Cluster, HangPosition, Job, Verdict } from '../../tokens';
 import { formatSpan, unbroken } from '../../metrics/format';
 import { doingOf, idleText, ranksOfPosition } from '../model/hangPosition';
 
-/** Which ranks are stuck where, which wait in which collective, and since when. */
+/** Which ranks are stuck where, which wait in which collective, and for how long. */
 export function VerdictFacts(props: {
   verdict: Verdict;
   /** The cluster or the job of these ranks. */
@@ -33,7 +33,7 @@ export function VerdictFacts(props: {
         ))}
         {verdict.since_s !== null && (
           <>
-            <dt>{trans.__('Since')}</dt>
+            <dt>{trans.__('For')}</dt>
             <dd>{formatSpan(verdict.since_s)}</dd>
           </>
         )}

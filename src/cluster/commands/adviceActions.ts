@@ -1,7 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../../commands';
-import { Advice, Cluster, IAdviceState, IClusterActions } from '../../tokens';
+import {
+  Advice,
+  Cluster,
+  IAdviceState,
+  IClusterActions,
+  IKernelRecords
+} from '../../tokens';
 import { adviceOf } from '../../advice/order';
 import { Add } from './clusterCommand';
 import { showChange } from './showChange';
@@ -19,6 +25,7 @@ export function addAdviceCommands(
   add: Add,
   state: IAdviceState,
   actions: IClusterActions,
+  names: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): void {
   const best = (cluster: Cluster): Advice | null =>
@@ -40,7 +47,7 @@ export function addAdviceCommands(
         : best(cluster);
       if (advice) {
         const kept = state.isKept(cluster.id, advice.diff);
-        await showChange(advice, kept, trans);
+        await showChange(advice, kept, names, trans);
       } else {
         tellNone(cluster);
       }

@@ -53,7 +53,7 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
     execute: (cluster, args) => stop(cluster, args, parts)
   });
   addRankCommands(add, actions, trans);
-  addAdviceCommands(add, adviceState, actions, trans);
+  addAdviceCommands(add, adviceState, actions, parts.records, trans);
   add(CommandIDs.diagnose, {
     label: trans.__('Diagnose'),
     caption: trans.__("Measure what takes a step's time"),

@@ -2,7 +2,7 @@ import { Clipboard, Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
-import { Advice } from '../../tokens';
+import { Advice, IKernelRecords } from '../../tokens';
 import { cellName } from '../../locations/texts';
 import { cellOf, words } from '../../advice/texts';
 import { openDialog } from '../../ui/dialog';
@@ -42,16 +42,33 @@ export function addedLines(advice: Advice): IDiffLine[] {
     : [];
 }
 
+/** The cell of a change, with its notebook: another one may be in front. */
+export function placeOf(
+  advice: Advice,
+  names: Pick<IKernelRecords, 'notebookName'>,
+  trans: TranslationBundle
+): string {
+  const cell = cellOf(advice);
+  if (!cell) {
+    return trans.__('your cell');
+  }
+  const notebook = advice.values?.notebook;
+  return typeof notebook === 'string' && notebook
+    ? trans.__('%1 of %2', cellName(cell, trans), names.notebookName(notebook))
+    : cellName(cell, trans);
+}
+
 /** Show the change of advice, without applying it; `kept`: it is already in the cell. */
 export async function showChange(
   advice: Advice,
   kept: boolean,
+  names: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): Promise<void> {
   const { change, cost } = words(advice, trans);
   const own = advice.diff !== '';
   const cell = cellOf(advice);
-  const place = cell ? cellName(cell, trans) : trans.__('your cell');
+  const place = placeOf(advice, names, trans);
   const body = new Widget();
   body.addClass('jp-DtrainCluster-change');
   const note = document.createElement('p');
@@ -80,7 +97,9 @@ export async function showChange(
   }
   body.node.append(list);
   const { button } = await openDialog({
-    title: cell ? trans.__('Change in %1: %2', place, change) : change,
+    title: cell
+      ? trans.__('Change in %1: %2', cellName(cell, trans), change)
+      : change,
     body,
     buttons: [
       Dialog.cancelButton({ label: trans.__('Close') }),

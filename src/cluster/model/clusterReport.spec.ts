@@ -2,6 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
+import { Cluster } from '../../tokens';
 import { reportText } from './clusterReport';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -41,6 +42,21 @@ it('is Markdown that a person reads: the sentence, what is known, a row a rank',
   expect(table[3]).toMatch(/^\| 0 \|.*\| 7 \| 200\sms \|/);
   // each row has as many cells as the head
   expect(new Set(table.map(row => row.split('|').length)).size).toBe(1);
+});
+
+it('says whose failure ranks are held at', () => {
+  const running = [
+    {
+      cell: '[5]',
+      kind: 'post_mortem',
+      ranks: [1],
+      notebook: '/home/u/debug.ipynb'
+    }
+  ] as unknown as Cluster['running'];
+  const text = reportText(makeCluster({ running }), trans, AT);
+  expect(text.replace(/\u00a0/g, ' ')).toContain(
+    'is paused where cell [5] of debug.ipynb has failed, on rank 1'
+  );
 });
 
 it('has the ranks that stand out of many, and counts the others', () => {

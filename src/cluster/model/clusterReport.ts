@@ -81,6 +81,16 @@ function runsText(
   { cell, kind, notebook, ranks }: Cluster['running'][number],
   trans: TranslationBundle
 ): string {
+  if (kind === 'post_mortem' && notebook) {
+    return trans._n(
+      'is paused where %2 of %3 has failed, on rank %4',
+      'is paused where %2 of %3 has failed, on ranks %4',
+      ranks.length,
+      cellName(cell, trans),
+      fileName(notebook),
+      formatRanks(ranks)
+    );
+  }
   const name = cellName(cell, trans, kind);
   return trans._n(
     'runs %2 on rank %3',

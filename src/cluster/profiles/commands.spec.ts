@@ -10,7 +10,8 @@ import { request } from '../../request/rest';
 import { confirmLoss, showFailure } from '../dialogs/dialogs';
 import { Profile, ProfileCheck } from '../../tokens';
 import { ServerSite } from '../model/site';
-import { addProfileCommands, errorText } from './commands';
+import { addProfileCommands } from './commands';
+import { errorText } from './editProfile';
 
 vi.mock('../../request/rest', async original => ({
   ...(await original<object>()),

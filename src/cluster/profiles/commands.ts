@@ -1,54 +1,20 @@
-import { Dialog, Notification } from '@jupyterlab/apputils';
+import { Notification } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { checkIcon, editIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
-import { Widget } from '@lumino/widgets';
 
 import { CommandIDs } from '../../commands';
 import { longWork } from '../../request/longWork';
 import { onceAtATime } from '../../request/once';
-import { request, RequestError } from '../../request/rest';
-import { ApiError, CheckedProfile, ISite, ProfileCheck } from '../../tokens';
+import { request } from '../../request/rest';
+import { CheckedProfile, ISite, ProfileCheck } from '../../tokens';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
 import { reportErrors } from '../dialogs/reportErrors';
-import { openDialog } from '../../ui/dialog';
 import { addDeleteCommand } from './deleteProfile';
+import { editProfile } from './editProfile';
 import { reportInToast, showReport } from './checkReport';
-import { tellBriefly, TOAST_MS } from '../../ui/text/toast';
-
-/** A profile's file as text, with its error. */
-class Editor extends Widget implements Dialog.IBodyWidget<string> {
-  constructor(text: string, error: string, trans: TranslationBundle) {
-    super();
-    this.addClass('jp-DtrainCluster-profileText');
-    this._area.value = text;
-    this._area.spellcheck = false;
-    this._area.rows = 18;
-    this._area.className = 'jp-mod-styled';
-    this._area.setAttribute('aria-label', trans.__('The profile, as TOML'));
-    // Enter inserts a line here; otherwise it would press the dialog's button
-    this._area.addEventListener('keydown', event => {
-      if (event.key === 'Enter') {
-        event.stopPropagation();
-      }
-    });
-    this.node.append(this._area);
-    if (error) {
-      const wrong = document.createElement('p');
-      wrong.setAttribute('role', 'alert');
-      wrong.className = 'jp-DtrainCluster-wrong';
-      wrong.textContent = error;
-      this.node.prepend(wrong);
-    }
-  }
-
-  getValue(): string {
-    return this._area.value;
-  }
-
-  private _area = document.createElement('textarea');
-}
+import { TOAST_MS } from '../../ui/text/toast';
 
 /** The name of an existing profile, or of a new one. */
 export class NameBody extends FormBody<string> {
@@ -158,7 +124,7 @@ export function addProfileCommands(
         const next = trans.__('Continue');
         const name = await nameOf(args.name, title, NameBody, next);
         if (name) {
-          await edit(name, site, settings, trans);
+          await editProfile(name, site, settings, trans);
         }
       }),
     describedBy
@@ -189,45 +155,6 @@ export function addProfileCommands(
       }),
     describedBy
   });
-}
-
-async function edit(
-  name: string,
-  site: ISite,
-  settings: ServerConnection.ISettings,
-  trans: TranslationBundle
-): Promise<void> {
-  const path = '/profiles/{identity}';
-  let { text } = await request(settings, 'GET', path, { id: name });
-  let error = site.profiles.find(p => p.name === name)?.error;
-  for (;;) {
-    const result = await openDialog({
-      title: trans.__('Profile %1', name),
-      body: new Editor(text, error ? errorText(error) : '', trans),
-      focusNodeSelector: 'textarea',
-      buttons: [
-        Dialog.cancelButton({ label: trans.__('Cancel') }),
-        Dialog.okButton({ label: trans.__('Save') })
-      ]
-    });
-    if (!result.button.accept || result.value === null) {
-      return;
-    }
-    text = result.value;
-    try {
-      const changed = { id: name, body: { text } };
-      const all = await request(settings, 'PUT', path, changed);
-      site.setProfiles(all);
-      tellBriefly(trans.__('%1 is saved.', name));
-      return;
-    } catch (problem) {
-      // the text stays in the field, with its error above
-      if (!(problem instanceof RequestError)) {
-        throw problem;
-      }
-      error = problem.body;
-    }
-  }
 }
 
 async function check(
@@ -270,15 +197,4 @@ async function check(
       ]
     }
   );
-}
-
-/** All that is wrong with a profile, a line each. */
-export function errorText(
-  error: Pick<ApiError, 'message' | 'hint' | 'details'>
-): string {
-  const also = (error.details.also ?? []) as { message: string; fix: string }[];
-  return [
-    `${error.message} ${error.hint}`,
-    ...also.map(other => `${other.message} ${other.fix}`)
-  ].join('\n');
 }

@@ -8,7 +8,35 @@ import { ISite } from '../../tokens';
 import { tellBriefly } from '../../ui/text/toast';
 import { confirmLoss } from '../dialogs/dialogs';
 import { reportErrors } from '../dialogs/reportErrors';
-import { isBuiltIn } from '../model/site';
+import { DEFAULT_PROFILE, isBuiltIn } from '../model/site';
+
+/** Delete a profile's file once the user has confirmed that; resolves to whether it is deleted. */
+export async function deleteProfile(
+  name: string,
+  site: ISite,
+  settings: ServerConnection.ISettings,
+  trans: TranslationBundle
+): Promise<boolean> {
+  const sure = await confirmLoss(
+    trans.__('Delete the profile %1?', name),
+    name === DEFAULT_PROFILE
+      ? trans.__(
+          'Its file is removed, and %1 is the built-in profile again. Clusters and jobs that use it go on.',
+          name
+        )
+      : trans.__(
+          'Its file is removed. Clusters and jobs that use it go on; new ones can no longer choose it.'
+        ),
+    trans.__('Delete'),
+    trans
+  );
+  if (sure) {
+    const path = '/profiles/{identity}';
+    site.setProfiles(await request(settings, 'DELETE', path, { id: name }));
+    tellBriefly(trans.__('%1 is deleted.', name));
+  }
+  return sure;
+}
 
 /**
  * The command that deletes a profile's file.
@@ -48,22 +76,8 @@ export function addDeleteCommand(
       reportErrors(trans, async () => {
         const name =
           typeof args.name === 'string' ? args.name : await chosen(deletable());
-        const sure =
-          name !== null &&
-          (await confirmLoss(
-            trans.__('Delete the profile %1?', name),
-            trans.__(
-              'Its file is removed. Clusters and jobs that use it go on; new ones can no longer choose it.'
-            ),
-            trans.__('Delete'),
-            trans
-          ));
-        if (sure) {
-          const path = '/profiles/{identity}';
-          site.setProfiles(
-            await request(settings, 'DELETE', path, { id: name })
-          );
-          tellBriefly(trans.__('%1 is deleted.', name));
+        if (name !== null) {
+          await deleteProfile(name, site, settings, trans);
         }
       }),
     describedBy: {

@@ -22,6 +22,7 @@ function rank(number: number, more: Partial<RankView>): RankView {
     attached: true,
     reason: '',
     text: '',
+    failed: false,
     place: { file: CELL, line: 6, function: 'step' },
     operation: null,
     ...more

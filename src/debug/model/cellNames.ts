@@ -44,7 +44,9 @@ export function nameOf(
   }
   if (cell.runs) {
     for (const cluster of clusters) {
-      const its = cluster.running.find(one => one.cell_id === cell.id);
+      const its = cluster.running.find(
+        one => one.cell_id === cell.id && one.kind !== 'post_mortem'
+      );
       if (its) {
         return cellName(its.cell, trans, its.kind);
       }
@@ -195,7 +197,10 @@ export class CellNames {
       return null;
     }
     const running = this._clusters.clusters.flatMap(c => c.running);
-    return running.find(one => one.cell_id === cell.model.id)?.ranks ?? null;
+    const its = running.find(
+      one => one.cell_id === cell.model.id && one.kind !== 'post_mortem'
+    );
+    return its?.ranks ?? null;
   }
 
   /** The kernel that is debugged: paths of cells are its own. */

@@ -31,6 +31,7 @@ function rank(number: number, more: Partial<RankView> = {}): RankView {
     attached: true,
     reason: '',
     text: '',
+    failed: false,
     place: { file: CELL, line: 6, function: 'step' },
     operation: null,
     ...more
@@ -99,7 +100,9 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(
     sentence(view([rank(0), rank(1)], { code: 'ready' }), true, trans)
   ).toBe('Ready to debug 2 ranks.');
-  const waits = [{ ranks: [1], text: 'Rank 1 waits in all_reduce.' }];
+  const waits = [
+    { ranks: [1], text: 'Rank 1 waits in all_reduce.', reachable: true }
+  ];
   const apart = [rank(0), rank(1, { phase: 'running' })];
   expect(sentence(view(apart, { waits }), true, trans)).toBe(
     'Paused on 1 rank.'
@@ -142,9 +145,9 @@ it('says of ranks that were not looked at what the headline says of them', () =>
   expect(said(1)).toBe('rank 1 waits');
 });
 
-it("says whose variables are listed where they are no rank's", () => {
+it('says whose variables are listed', () => {
   const ranks = [rank(0), rank(1, { phase: 'idle' })];
-  expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('');
+  expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('Of rank 0:');
   expect(whoseVariables(view(ranks, { focus: 1 }), trans)).toBe(
     'Of the kernel, not of a rank:'
   );

@@ -200,17 +200,19 @@ function pausedText(
   return `${paused} ${which}`;
 }
 
-/** Note that the listed variables are the kernel's; empty if they are those of the focused, paused rank. */
+/** Whose variables are listed: those of the focused, paused rank, or the kernel's; empty without ranks. */
 export function whoseVariables(
   view: Pick<DebugView, 'on' | 'focus' | 'ranks'> | null,
   trans: TranslationBundle
 ): string {
   const rank = view?.ranks.find(r => r.rank === view.focus);
-  if (!view?.on || !view.ranks.length || rank?.phase === 'paused') {
+  if (!view?.on || !view.ranks.length) {
     return '';
   }
   // must fit in one line: on a small screen, the section is hardly higher
-  return trans.__('Of the kernel, not of a rank:');
+  return rank?.phase === 'paused'
+    ? trans.__('Of rank %1:', rank.rank)
+    : trans.__('Of the kernel, not of a rank:');
 }
 
 /** The headline while the debugger is on and has no ranks. */

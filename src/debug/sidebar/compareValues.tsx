@@ -35,37 +35,7 @@ export function CompareValues(props: IProps): JSX.Element {
   return (
     <div className="jp-DtrainDebug-across">
       <Differences {...props} />
-      <table aria-label={trans.__('Expressions across ranks')}>
-        <thead>
-          <tr>
-            <th scope="col">{trans.__('Expression')}</th>
-            <th scope="col">{trans.__('Across ranks')}</th>
-            <th scope="col">
-              <span className="jp-DtrainUi-hidden">{trans.__('Remove')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {model.rows.map(({ expression, row }) => (
-            <tr key={expression} data-expression={expression}>
-              <th scope="row">
-                <code>{expression}</code>
-              </th>
-              <td>{row && <Values {...props} row={row} />}</td>
-              <td className="jp-DtrainDebug-acrossEnd">
-                <button
-                  type="button"
-                  className="jp-DtrainUi-link"
-                  aria-label={trans.__('Remove %1', expression)}
-                  onClick={() => model.forget(expression)}
-                >
-                  ×
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {model.rows.length > 0 && <Expressions {...props} />}
       <form
         ref={form}
         onSubmit={event => {
@@ -99,6 +69,44 @@ export function CompareValues(props: IProps): JSX.Element {
         )}
       </form>
     </div>
+  );
+}
+
+/** Expressions with their values, and a button to remove each. */
+function Expressions(props: IProps): JSX.Element {
+  const { model, trans } = props;
+  return (
+    <table aria-label={trans.__('Expressions across ranks')}>
+      <thead>
+        <tr>
+          <th scope="col">{trans.__('Expression')}</th>
+          <th scope="col">{trans.__('Across ranks')}</th>
+          <th scope="col">
+            <span className="jp-DtrainUi-hidden">{trans.__('Remove')}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {model.rows.map(({ expression, row }) => (
+          <tr key={expression} data-expression={expression}>
+            <th scope="row">
+              <code>{expression}</code>
+            </th>
+            <td>{row && <Values {...props} row={row} />}</td>
+            <td className="jp-DtrainDebug-acrossEnd">
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                aria-label={trans.__('Remove %1', expression)}
+                onClick={() => model.forget(expression)}
+              >
+                ×
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -1,6 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import React from 'react';
 import { createRoot } from 'react-dom/client';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it, vi } from 'vitest';
 
 import { makeDebugView } from '../../testing/debug';
@@ -17,9 +18,29 @@ const view = (focus: number): DebugView =>
       place: { file: 'm.py', function: 'f', line: rank < 64 ? 3 : 7 },
       rank,
       reason: '',
-      text: ''
+      text: '',
+      failed: false
     }))
   });
+
+it('offers to step the others to a rank only where steps bring them there', () => {
+  const shown = (reachable: boolean): string =>
+    renderToStaticMarkup(
+      <Ranks
+        model={{ isStarted: true } as unknown as DebugModel}
+        view={makeDebugView({
+          waits: [{ ranks: [0], text: 'Rank 0 waits in barrier.', reachable }]
+        })}
+        job={null}
+        cells={{ nameOfRanks: path => path, ranksOf: () => null }}
+        trans={nullTranslator.load('x')}
+        onError={error => expect(error).toBeUndefined()}
+      />
+    );
+  expect(shown(true)).toContain('Step the other');
+  expect(shown(false)).toContain('waits in');
+  expect(shown(false)).not.toContain('Step the other');
+});
 
 it('looks at any one of many ranks by keyboard', async () => {
   const host = document.body.appendChild(document.createElement('div'));

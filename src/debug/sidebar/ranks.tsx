@@ -80,18 +80,23 @@ export function Ranks(props: IProps): JSX.Element {
       )}
       {view.waits.map(wait => (
         <p key={wait.text} className="jp-DtrainDebug-wait">
-          {unbroken(wait.text)}{' '}
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={() => send('dtrain/gather', { rank: wait.ranks[0] })}
-          >
-            {trans._n(
-              'Step the other rank to it',
-              'Step the others to it',
-              paused
-            )}
-          </button>
+          {unbroken(wait.text)}
+          {wait.reachable && (
+            <>
+              {' '}
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                onClick={() => send('dtrain/gather', { rank: wait.ranks[0] })}
+              >
+                {trans._n(
+                  'Step the other rank to it',
+                  'Step the others to it',
+                  paused
+                )}
+              </button>
+            </>
+          )}
         </p>
       ))}
       {(view.on || model.isStarted) &&

@@ -49,6 +49,20 @@ it('leaves no room unused where all sections grow', () => {
   expect(heights).toEqual([220, 180]);
 });
 
+it('lets a stack grow with its rows as far as the variables keep some room', () => {
+  const stack = (rows: number): IRequirements => grows(rows, 4, 0.4);
+  expect(divide(400, [grows(200, 3, 0.75), takes(3), stack(28)])).toEqual([
+    200,
+    LEAST + 100,
+    LEAST
+  ]);
+  expect(divide(400, [grows(200, 3, 0.75), takes(3), stack(300)])).toEqual([
+    200,
+    LEAST + 60,
+    LEAST + 40
+  ]);
+});
+
 it.each([
   [500, 200, []],
   [499, 300, ['spare']],
@@ -79,6 +93,11 @@ it.each([
     const growth = { beside: 0, least: LEAST, priority: 1, most: 1 };
     heights.follow(firm, high(100), { ...growth, firm: true });
     heights.follow(grows, high(wanted), { ...growth, firm: false });
+    // a deep stack, drawn later, closes nothing
+    let drawn: HTMLElement | null = null;
+    const stack = { ...growth, firm: false, yields: true };
+    heights.seek(spare, () => drawn, stack);
+    drawn = high(1000);
     heights.refresh();
     await new Promise(resolve => window.requestAnimationFrame(resolve));
     const names = sections.filter(s => !s.isVisible).map(s => s.title.label);

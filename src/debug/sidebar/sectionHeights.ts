@@ -68,6 +68,8 @@ export interface IGrowth {
   most: number;
   /** Whether it can't be made lower than its content. */
   firm: boolean;
+  /** Whether its content may be cut rather than that another section is closed for it. */
+  yields?: boolean;
   /** The part of its content that must be fully visible; null while there is none. */
   first?: () => HTMLElement | null;
   /** Height of what is shown while the content is empty, px. */
@@ -106,6 +108,16 @@ export class ContentHeights implements IDisposable {
     this._observer.observe(content);
   }
 
+  /** Let a section grow with an element that is drawn later, and not by us. */
+  seek(section: Widget, find: () => HTMLElement | null, growth: IGrowth): void {
+    this._sought.push(() => {
+      const content = find();
+      if (content) {
+        this.follow(section, content, growth);
+      }
+    });
+  }
+
   get isDisposed(): boolean {
     return this._isDisposed;
   }
@@ -114,6 +126,7 @@ export class ContentHeights implements IDisposable {
     this._isDisposed = true;
     this._observer.disconnect();
     this._growing.clear();
+    this._sought.length = 0;
     this._accordion.handleMoved.disconnect(this._moved, this);
   }
 
@@ -142,6 +155,7 @@ export class ContentHeights implements IDisposable {
     if (space <= 0) {
       return;
     }
+    this._sought.forEach(seek => seek());
     const wishes = visible.map(w => this._wish(w, all.indexOf(w)));
     const spare = this._takeSpare(visible, wishes, space);
     if (spare) {
@@ -179,18 +193,17 @@ export class ContentHeights implements IDisposable {
     wishes: readonly IRequirements[],
     space: number
   ): Widget | null {
-    const needed = (whole: (section: Widget) => boolean): number =>
-      wishes.reduce(
-        (sum, { least, wanted }, i) =>
-          sum + Math.max(least, (whole(visible[i]) && wanted) || 0),
-        0
-      );
+    const needed = (whole: (growth: IGrowth) => boolean): number =>
+      wishes.reduce((sum, { least, wanted }, i) => {
+        const growth = this._growing.get(visible[i]);
+        return sum + Math.max(least, (growth && whole(growth) && wanted) || 0);
+      }, 0);
     let spare: Widget | null = null;
-    if (this._spare?.isVisible && needed(() => true) > space) {
+    if (this._spare?.isVisible && needed(({ yields }) => !yields) > space) {
       [spare, this._spare] = [this._spare, null];
     } else if (
       this._lastSpare?.isVisible &&
-      needed(section => !!this._growing.get(section)?.firm) > space
+      needed(({ firm }) => firm) > space
     ) {
       [spare, this._lastSpare] = [this._lastSpare, null];
     }
@@ -219,5 +232,7 @@ export class ContentHeights implements IDisposable {
   private _isDisposed = false;
   private _shares = true;
   private _observer: ResizeObserver;
+  /** Looks for contents that may not be drawn yet. */
+  private _sought: (() => void)[] = [];
   private _growing = new Map<Widget, IGrowth & { content: HTMLElement }>();
 }

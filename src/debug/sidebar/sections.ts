@@ -17,6 +17,9 @@ const BESIDE = 16;
 /** The same for JupyterLab's own section. */
 const BESIDE_POINTS = 20;
 
+/** The same for JupyterLab's stack. */
+const BESIDE_STACK = 3;
+
 /** Height of its header and one expression, px. */
 const LEAST_ACROSS = 84;
 
@@ -30,7 +33,7 @@ export function addSections(
   args: IDebugWidgets,
   report: Report
 ): IDisposable {
-  const { content, breakpoints, kernelSources, sources, variables } = partsOf(
+  const { content, breakpoints, callstack, ...parts } = partsOf(
     sidebar,
     report
   );
@@ -40,7 +43,7 @@ export function addSections(
   const across = new CompareValuesSection(args);
   sidebar.insertWidget(1, across);
   const whose = new WhoseVariables(args);
-  variables?.insertWidget(0, whose);
+  parts.variables?.insertWidget(0, whose);
   [ranks, across, whose].forEach(section => added.add(section));
   if (!content) {
     return added;
@@ -49,8 +52,8 @@ export function addSections(
   const heights = new ContentHeights(
     content,
     [4, 3, 3, 2, 2, 1],
-    kernelSources,
-    sources
+    parts.kernelSources,
+    parts.sources
   );
   const whole = { least: LEAST, most: 1, firm: true };
   ranks.onContent = element =>
@@ -67,6 +70,17 @@ export function addSections(
       first: () =>
         args.model.rows.length || args.model.differences ? null : element
     });
+  // below a short stack would be empty space that the variables lack
+  if (callstack) {
+    heights.seek(callstack, () => callstack.node.querySelector('ul'), {
+      beside: BESIDE_STACK,
+      least: LEAST,
+      priority: 4,
+      most: 0.4,
+      firm: false,
+      yields: true
+    });
+  }
   added.add(heights);
   if (breakpoints) {
     const points = new PointsSection(args, breakpoints);

@@ -29,7 +29,7 @@ function line() {
 
 it('says that the variables of another rank are loaded, until they are there', () => {
   const { model, variables, said } = line();
-  expect(said()).toBe('');
+  expect(said()).toBe('Of rank 0:');
   model.asked = 1;
   model.changed.emit();
   expect(said()).toBe('Loading the variables of rank 1…');
@@ -44,7 +44,7 @@ it('says that the variables of another rank are loaded, until they are there', (
   expect(said()).toBe('Loading the variables of rank 1…');
   variables.scopes = [{ name: 'Locals' }];
   variables.changed.emit();
-  expect(said()).toBe('');
+  expect(said()).toBe('Of rank 1:');
 });
 
 it('loads none once the rank runs on', () => {

@@ -14,10 +14,7 @@ function pausedFocus(view: DebugView | null, asked: number | null) {
   return view?.on && phase === 'paused' ? focus : null;
 }
 
-/**
- * A line above JupyterLab's variables, shown while they are the kernel's and not a rank's, or still those of
- * the rank before.
- */
+/** A line above JupyterLab's variables, which says whose they are, or that they are still the rank's before. */
 export class WhoseVariables extends Widget {
   constructor(private _args: Pick<IDebugWidgets, 'model' | 'debug' | 'trans'>) {
     super();

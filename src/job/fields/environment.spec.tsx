@@ -9,7 +9,11 @@ import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
 it.each([
-  [[], true, 'Only the notebook is copied: its folder has no other file of'],
+  [
+    [],
+    true,
+    'no other file to copy. Never copied are other notebooks, checkpoints'
+  ],
   [
     [],
     false,
@@ -18,7 +22,7 @@ it.each([
   [
     ['code/data/a.json', 'code/b.py'],
     true,
-    '2 files are copied beside the notebook (2.0\u00a0KiB).'
+    '2 files are copied beside the notebook (2.0\u00a0KiB), but no other notebook.'
   ]
 ])(
   'counts the copied files of the user, here %j',

@@ -7,6 +7,7 @@ import {
   NoAssignment,
   withValue
 } from '../model/assignments';
+import { uniqueKeys } from '../../ui/lists/uniqueKeys';
 import { labelOf } from './labels';
 import { IProblem, Row } from './fieldRow';
 
@@ -30,6 +31,7 @@ export function Parameters(props: {
   }
   if (fields?.length) {
     const wrong = new Set(problem?.parameters);
+    const keys = uniqueKeys(fields.map(field => field.name));
     return (
       <Row
         label={labelOf('parameters', trans)}
@@ -52,7 +54,10 @@ export function Parameters(props: {
         {aria => (
           <div className="jp-DtrainJob-parameters">
             {fields?.map(({ name, value }, index) => (
-              <label key={name} data-wrong={wrong.has(name) || undefined}>
+              <label
+                key={keys[index]}
+                data-wrong={wrong.has(name) || undefined}
+              >
                 <span title={name}>{name}</span>
                 <input
                   data-field={

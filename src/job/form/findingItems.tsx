@@ -3,6 +3,7 @@ import React, { ReactNode } from 'react';
 
 import { Finding } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
+import { uniqueKeys } from '../../ui/lists/uniqueKeys';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { labelOf } from '../fields/labels';
 import { FIELDS } from '../model/formRequest';
@@ -29,14 +30,12 @@ function severityWord(
 
 /** Keys of findings, so that unfolded ones stay unfolded when others come or go; equal ones are numbered. */
 export function keyed(findings: readonly Finding[]): [string, Finding][] {
-  const counts = new Map<string, number>();
-  return findings.map(finding => {
-    const { code, cell, line, field, parameter, message } = finding;
-    const same = [code, cell, line, field, parameter, message].join(' ');
-    const count = (counts.get(same) ?? 0) + 1;
-    counts.set(same, count);
-    return [`${same} ${count}`, finding];
-  });
+  const keys = uniqueKeys(
+    findings.map(({ code, cell, line, field, parameter, message }) =>
+      [code, cell, line, field, parameter, message].join(' ')
+    )
+  );
+  return findings.map((finding, index) => [keys[index], finding]);
 }
 
 /** A finding of the server, with its fix and a link to its place. */

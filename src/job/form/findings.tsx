@@ -7,6 +7,7 @@ import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
 import { formatClock } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
+import { uniqueKeys } from '../../ui/lists/uniqueKeys';
 import { faultSentence, IFault } from '../fields/fieldErrors';
 import { labelOf } from '../fields/labels';
 import { FIELDS } from '../model/formRequest';
@@ -51,21 +52,26 @@ export function CheckFindings(props: IFindingsProps): JSX.Element {
   const { plan, error, faults, trans } = props;
   const findings = error ? alsoOf(error) : (plan?.findings ?? []);
   const notes = findings.filter(f => f.severity === 'note');
+  const own = props.own ?? [];
+  const ownKeys = uniqueKeys(own.map(({ label, text }) => `${label} ${text}`));
+  const faultKeys = uniqueKeys(
+    faults.map(fault => `${fault.field} ${fault.parameter ?? ''}`)
+  );
   return (
     <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
       <ReportHead {...props} found={findings} />
       <ul className="jp-DtrainJob-findings" aria-busy={props.busy}>
-        {props.own?.map(({ text, label, open }) => (
+        {own.map(({ text, label, open }, index) => (
           <ProblemItem
-            key={text}
+            key={ownKeys[index]}
             text={text}
             action={{ label, act: open }}
             trans={trans}
           />
         ))}
-        {faults.map(fault => (
+        {faults.map((fault, index) => (
           <ProblemItem
-            key={`${fault.field} ${fault.parameter ?? ''}`}
+            key={faultKeys[index]}
             text={faultSentence(fault, trans)}
             action={{
               label: labelOf(fault.field, trans),

@@ -33,6 +33,7 @@ const sweep = {
   profile: 'hpc',
   notebook: 'b.ipynb',
   state: 'succeeded',
+  summary: { code: 'sweep_succeeded', values: {}, text: '' },
   created_at: 2,
   ended_at: 9,
   ran_s: 3

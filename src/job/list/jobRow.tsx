@@ -13,7 +13,7 @@ import { menuOfJob } from './jobMenu';
 import { FoldedColumns, Submitted } from './cells';
 import { jobLine, resumedLine } from '../model/jobLines';
 import { hasEnded, jobGlyph, jobState } from '../model/states';
-import { ranFor } from '../model/texts';
+import { ranFor, submittedAt } from '../model/texts';
 
 /** A job in the list: name and state, with its progress below. */
 export function JobRow(props: {
@@ -81,7 +81,7 @@ export function JobRow(props: {
         {job.profile}
         <p className="jp-DtrainUi-under">{size}</p>
       </td>
-      <Submitted at={job.created_at} />
+      <Submitted at={job.created_at} text={submittedAt(job, props.among)} />
       <td className="jp-DtrainJob-number">{time}</td>
     </tr>
   );

@@ -113,3 +113,16 @@ it('says when each was submitted, and how long ago', () => {
   const sorted = node.querySelector('[aria-sort=descending]');
   expect(sorted?.textContent).toContain('Submitted');
 });
+
+it('marks the row of a sweep, which may have the name of jobs', () => {
+  const node = table('', [job('tune')]);
+  const rows = [...node.querySelectorAll<HTMLElement>('tbody tr')];
+  const marks = (row: HTMLElement): number =>
+    row.querySelectorAll('.jp-DtrainJob-sweepMark').length;
+  expect(rows.map(row => [row.dataset.sweep ?? null, marks(row)])).toEqual(
+    expect.arrayContaining([
+      ['s', 1],
+      [null, 0]
+    ])
+  );
+});

@@ -9,6 +9,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
 import { latestDataAt } from '../../ui/lastUpdate';
+import { SweepMark } from './cells';
 import { entriesOf } from './entries';
 import { menuOfJob } from './jobMenu';
 import {
@@ -60,6 +61,7 @@ export function JobSection(props: {
                 key={entry.key}
                 open={CommandIDs.openSweep}
                 of={entry.sweep}
+                mark={<SweepMark trans={trans} />}
                 kind={sweepGlyph(entry.sweep)}
                 state={sweepState(entry.sweep, trans)}
                 line={sweepSentence(entry.sweep, trans)}
@@ -90,6 +92,8 @@ function Item(props: {
   /** The command that opens it. */
   open: string;
   of: Job | Sweep;
+  /** What says that it is not a job. */
+  mark?: JSX.Element;
   kind: GlyphKind;
   state: string;
   line: string;
@@ -109,7 +113,10 @@ function Item(props: {
         }
       >
         <Glyph kind={props.kind} label={props.state} />
-        <b title={of.name}>{of.name}</b>
+        <span className="jp-DtrainJob-itemName">
+          <b title={of.name}>{of.name}</b>
+          {props.mark}
+        </span>
         <span className="jp-DtrainJob-itemTime">{props.time}</span>
         <span className="jp-DtrainUi-under" title={props.line}>
           {props.line}

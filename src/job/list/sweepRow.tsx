@@ -10,7 +10,7 @@ import { CommandLink } from '../../ui/text/commandLink';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './jobRow';
-import { FoldedColumns, Submitted } from './cells';
+import { FoldedColumns, Submitted, SweepMark } from './cells';
 import {
   menuOfSweep,
   sweepEnded,
@@ -61,7 +61,7 @@ export function SweepRow(props: {
             >
               <b>{sweep.name}</b>
             </CommandLink>{' '}
-            <span>{sweepState(sweep, trans)}</span>
+            <SweepMark trans={trans} /> <span>{sweepState(sweep, trans)}</span>
             <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
             <FoldedColumns profile={sweep.profile} size={size} time={time} />
             {trials.length > 0 && !found.length && (

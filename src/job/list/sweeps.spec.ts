@@ -2,7 +2,13 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { Sweep, Trial } from '../../tokens';
-import { reasonText, sweepHint, sweepSentence } from './sweeps';
+import {
+  reasonText,
+  sweepGlyph,
+  sweepHint,
+  sweepSentence,
+  sweepState
+} from './sweeps';
 
 const trans = nullTranslator.load('');
 /** Marks what was translated. */
@@ -113,4 +119,31 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
   expect(sweepSentence(none, trans)).toContain(
     'No trial has succeeded. "loss" was never reported'
   );
+});
+
+it('does not call done what has finished with failed trials', () => {
+  const sweep = (code: string, failed: number): Sweep =>
+    ({
+      state: 'succeeded',
+      objective: 'loss',
+      best: { value: 0.5, number: 0 },
+      reason: null,
+      trials: [],
+      summary: { code, values: { done: 4 - failed, total: 4, failed } }
+    }) as unknown as Sweep;
+  const shown = (of: Sweep): string[] => [
+    sweepGlyph(of),
+    sweepState(of, trans),
+    sweepSentence(of, trans)
+  ];
+  expect(shown(sweep('sweep_succeeded', 0))).toEqual([
+    'good',
+    'Done',
+    '4 of 4 trials done; best loss 0.5 in trial 0.'
+  ]);
+  expect(shown(sweep('sweep_partly_succeeded', 2))).toEqual([
+    'partly good',
+    'Finished',
+    'Finished: 2 of 4 trials done, 2 failed; best loss 0.5 in trial 0.'
+  ]);
 });

@@ -106,13 +106,18 @@ export function unreadableSentence(
   return trans.__("Sweep %1 can't be shown: %2 %3", called, message, hint);
 }
 
+/** Whether it has succeeded though some of its trials failed or were stopped. */
+function partlySucceeded({ summary }: Sweep): boolean {
+  return summary.code === 'sweep_partly_succeeded';
+}
+
 /** The glyph of a sweep's state. */
 export function sweepGlyph(sweep: Sweep): GlyphKind {
   const glyphs: Record<Sweep['state'], GlyphKind> = {
     running: sweep.reason ? 'waiting' : 'busy',
     stopping: 'starting',
     stopped: 'interrupted',
-    succeeded: 'good',
+    succeeded: partlySucceeded(sweep) ? 'partly good' : 'good',
     failed: 'failed'
   };
   return glyphs[sweep.state];
@@ -127,7 +132,7 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
     succeeded: trans.__('Done'),
     failed: trans.__('Failed')
   };
-  return words[sweep.state];
+  return partlySucceeded(sweep) ? trans.__('Finished') : words[sweep.state];
 }
 
 /**
@@ -165,7 +170,9 @@ export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
     stopped: trans.__('Stopped: %1.', text),
     failed: trans.__('Failed: %1.', text)
   };
-  const stateText = whole[state] ?? trans.__('%1.', text);
+  const stateText = partlySucceeded(sweep)
+    ? trans.__('Finished: %1.', text)
+    : (whole[state] ?? trans.__('%1.', text));
   return reason ? `${stateText} ${sweepReason(sweep, trans)}` : stateText;
 }
 

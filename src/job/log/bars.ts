@@ -46,7 +46,8 @@ export function rowsOfBars(bars: readonly LogBars[]): ILogRow[] {
       like: 0,
       frames: 0,
       follows: false,
-      folded: 0
+      folded: 0,
+      lines: []
     })
   );
 }

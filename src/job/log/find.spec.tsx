@@ -35,6 +35,7 @@ function Finding(props: {
 let root: Root;
 let out: IOut;
 const [asked, show, calm] = [vi.fn(), vi.fn(), vi.fn()];
+const matches = vi.fn<IReader['matches']>();
 beforeEach(() => {
   vi.clearAllMocks();
   out = {};
@@ -49,6 +50,7 @@ async function draw(of: Partial<IReader>): Promise<void> {
     missing: '',
     isReplaced: () => false,
     find: asked,
+    matches,
     calm,
     ...of
   } as unknown as IReader;
@@ -58,13 +60,13 @@ async function draw(of: Partial<IReader>): Promise<void> {
 
 it('finds what is shown, then the next one, then asks for the rest', async () => {
   const part = { lines: lines('step 10', 'step 20', 'step 21'), whole: false };
+  matches.mockResolvedValue({ before: 2, after: 1 });
   await draw(part);
   for (const found of ['step 20', 'step 21']) {
     out.find?.('Step 2');
     await vi.waitFor(() => expect(out.hit).toBe(found));
   }
   expect(asked).not.toHaveBeenCalled();
-  expect(out.said).toBe('2 of 2+');
   out.find?.('Step 2');
   expect(asked).toHaveBeenCalledWith('Step 2');
   await vi.waitFor(() => expect(out.said).toBe(''));
@@ -75,11 +77,55 @@ it('finds what is shown, then the next one, then asks for the rest', async () =>
 
 it('counts the matches of a whole log, and begins again after the last one', async () => {
   await draw({ lines: lines('loss 1', 'lr', 'loss 2', 'Loss 3') });
-  for (const said of ['1 of 3', '2 of 3', '3 of 3', '1 of 3']) {
+  for (const said of [1, 2, 3, 1]) {
     out.find?.('loss');
-    await vi.waitFor(() => expect(out.said).toBe(said));
+    await vi.waitFor(() => expect(out.said).toBe(`${said} of 3`));
   }
   expect(asked).not.toHaveBeenCalled();
+  expect(matches).not.toHaveBeenCalled();
+});
+
+it('counts the matches of the whole log also where only a part of it is loaded', async () => {
+  // 7 matches up to the end of the part, of which it has 2
+  matches.mockResolvedValue({ before: 7, after: 1300 });
+  const part = { lines: lines('loss 6', 'lr', 'loss 7'), whole: false };
+  await draw(part);
+  for (const said of [6, 7]) {
+    out.find?.('loss');
+    await vi.waitFor(() => expect(out.said).toBe(`${said} of 1,307`));
+  }
+  // another part: no place before it is counted
+  let answer = (_: { before: number; after: number }): void => undefined;
+  matches.mockReturnValue(new Promise(done => (answer = done)));
+  out.find?.('loss');
+  await draw({ lines: lines('lr', 'loss 8'), whole: false });
+  await vi.waitFor(() => expect(out.hit).toBe('loss 8'));
+  expect(out.said).toBe('');
+  answer({ before: 8, after: 1300 });
+  await vi.waitFor(() => expect(out.said).toBe('8 of 1,308'));
+});
+
+it('says no place where the count fails, or contradicts what is loaded', async () => {
+  matches.mockRejectedValueOnce(new Error('gone'));
+  await draw({ lines: lines('loss 1', 'loss 2'), whole: false });
+  out.find?.('loss');
+  await vi.waitFor(() => expect(out.hit).toBe('loss 1'));
+  expect(out.said).toBe('');
+  matches.mockResolvedValueOnce({ before: 1, after: 4 });
+  out.find?.('loss');
+  await vi.waitFor(() => expect(out.hit).toBe('loss 2'));
+  await vi.waitFor(() => expect(matches).toHaveBeenCalledTimes(2));
+  expect(out.said).toBe('');
+});
+
+it('says of how many lines a row is', async () => {
+  const both = (n: number): LogLine[] =>
+    [0, 1].map(rank => ({ time: n, rank, text: `epoch ${n}`, error: false }));
+  await draw({ lines: [both(1), lines('lr')[0], both(2)].flat() });
+  for (const said of ['1–2 of 4', '3–4 of 4']) {
+    out.find?.('epoch');
+    await vi.waitFor(() => expect(out.said).toBe(said));
+  }
 });
 
 it('says that there is no match, also while the log grows', async () => {

@@ -2,9 +2,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useMemo, useRef } from 'react';
 
 import { plain } from '../../output/lines/ansi';
+import { formatCount } from '../../metrics/format';
 import { useViewState } from '../../ui/viewState';
 import { ILogRow } from './lines';
 import { IReader } from './logReader';
+import { IPlace, useMatchCount } from './matchCount';
 
 /** The searched text, and the row of the last match. */
 export interface IHit {
@@ -14,10 +16,9 @@ export interface IHit {
   folded?: boolean;
 }
 
-/** Result of a search for a text; `place`: the match counted from 1, `of`: how many there are. */
+/** Result of a search for a text; `place`: which of the log's lines with it the match shows, null if unknown. */
 export type Found = { text: string } & (
-  | { kind: 'match'; place: number; of: number; whole: boolean }
-  | { kind: 'none' | 'folded' }
+  { kind: 'match'; place: IPlace | null } | { kind: 'none' | 'folded' }
 );
 
 /** Matches a text in any case, as JupyterLab's own search does; its group is what it matched. */
@@ -51,6 +52,11 @@ export function useFind(
   /** Searched by the server, whose answer contains the next match. */
   const asked = useRef<{ text: string; lines: unknown } | null>(null);
   const searched = hit?.text ?? '';
+  const wanted = useMemo(
+    () => (searched ? inAnyCase(searched) : null),
+    [searched]
+  );
+  const place = useMatchCount(hit, rows, reader, wanted);
   const matches = useMemo(
     () => (searched ? matchesIn(rows, searched) : []),
     [rows, searched]
@@ -94,7 +100,7 @@ export function useFind(
       setHit({ text: wanted.text, key: null, folded: true });
     }
   });
-  return { hit, found: foundOf(hit, rows, matches, reader), find };
+  return { hit, found: foundOf(hit, rows, matches, place, reader), find };
 }
 
 /** Index of the next match; undefined if it may be in lines that are not loaded. */
@@ -116,16 +122,15 @@ function foundOf(
   hit: IHit | null,
   rows: readonly ILogRow[],
   matches: readonly number[],
+  place: IPlace | null,
   reader: IReader
 ): Found | null {
   if (!hit) {
     return null;
   }
   const { text, key, folded } = hit;
-  const place = matches.findIndex(index => rows[index].key === key) + 1;
-  if (place) {
-    const { whole } = reader;
-    return { text, kind: 'match', place, of: matches.length, whole };
+  if (matches.some(index => rows[index].key === key)) {
+    return { text, kind: 'match', place };
   }
   if (key !== null || matches.length) {
     return null;
@@ -157,16 +162,31 @@ export function foundWords(
         title: trans.__('Turn off "Fold repeats" to see it.')
       };
     default:
-      return found.whole
-        ? {
-            text: trans.__('%1 of %2', found.place, found.of),
-            title: trans.__('Enter: next match')
-          }
-        : {
-            text: trans.__('%1 of %2+', found.place, found.of),
-            title: trans.__(
-              'Of the lines that are loaded; the log has more. Enter: next match'
-            )
-          };
+      return found.place
+        ? placeWords(found.place, ranks, trans)
+        : { text: '', title: '' };
   }
+}
+
+/** A row may show several of the lines: what ranks wrote alike, and repeats. */
+function placeWords(
+  { first, last, of }: IPlace,
+  ranks: string,
+  trans: TranslationBundle
+): { text: string; title: string } {
+  const [from, to, all] = [first, last, of].map(formatCount);
+  return {
+    text:
+      first === last
+        ? trans.__('%1 of %2', from, all)
+        : trans.__('%1–%2 of %3', from, to, all),
+    title: ranks
+      ? trans.__(
+          'Of all lines in the log that contain the text, of ranks %1. Enter: next match',
+          ranks
+        )
+      : trans.__(
+          'Of all lines in the log that contain the text, with those of every rank. Enter: next match'
+        )
+  };
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { plain } from '../../output/lines/ansi';
 import { foldLines, textOf } from '../../output/lines/fold';
 import { parseLines } from '../../output/lines/lines';
-import { LogLine } from '../../tokens';
+import { LogLine, LogPiece } from '../../tokens';
 import { matchesIn } from './find';
 import { rowsOf } from './lines';
 import { extended } from './logReader';
@@ -13,6 +13,23 @@ const line = (rank: number, text: string, time = 0): LogLine => ({
   rank,
   text,
   error: false
+});
+
+const NO_PART = {
+  lines: [],
+  bars: [],
+  from: 0,
+  start: true,
+  end: '',
+  more: false
+};
+const pieceOf = (
+  lines: LogLine[]
+): Pick<LogPiece, 'lines' | 'bars' | 'offset' | 'more'> => ({
+  lines,
+  bars: [],
+  offset: '',
+  more: false
 });
 
 it('shows an equal line of several ranks once', () => {
@@ -114,18 +131,16 @@ it('keeps keys of rows where earlier lines have gone', () => {
   expect(rowsOf(lines.slice(2), true, new Set(), 2).map(r => r.key)).toEqual(
     keys.slice(2)
   );
-  const none = { lines: [], bars: [], from: 0, start: true };
-  const part = extended(none, { lines, bars: [] });
+  const part = extended(NO_PART, pieceOf(lines));
   const more = Array.from({ length: 20_000 }, () => line(1, 'more', 9));
-  const full = extended(part, { lines: more, bars: [] });
+  const full = extended(part, pieceOf(more));
   expect([full.lines.length, full.from]).toEqual([20_000, 5]);
 });
 
 it('has a bar and what was printed behind it as lines of their own, as cells do', () => {
   const bar = ' 40%|####      | 4/10 [00:01<00:02, 3.20it/s]';
-  const none = { lines: [], bars: [], from: 0, start: true };
   const lines = [0, 1].map(rank => line(rank, `${bar}loss 0.${rank + 5}`));
-  const part = extended(none, { lines, bars: [] });
+  const part = extended(NO_PART, pieceOf(lines));
   expect(rowsOf(part.lines, true).map(r => [r.ranks, r.text])).toEqual([
     ['0–1', bar],
     ['0–1', 'loss 0.5 (0.5 to 0.6)']

@@ -32,6 +32,8 @@ export interface ILogRow {
   follows: boolean;
   /** Number of further lines of such errors that this row replaces. */
   folded: number;
+  /** The lines that it stands for, with those that are folded into it; a progress bar is none. */
+  lines: readonly LogLine[];
 }
 
 /**
@@ -56,8 +58,9 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
     : inside && line.text.startsWith('    ');
 }
 
-interface IMade extends Omit<ILogRow, 'members'> {
+interface IMade extends Omit<ILogRow, 'members' | 'lines'> {
   members: number[];
+  lines: LogLine[];
 }
 
 /** A line of the log, or what stands for several, for the rule by which lines of ranks are folded. */
@@ -87,7 +90,9 @@ function rowOf(
     frames: 0,
     follows: false,
     folded: 0,
-    members: [line.rank, ...others]
+    members: [line.rank, ...others],
+    // the other ranks' lines are equal
+    lines: [line, ...others.map(rank => ({ ...line, rank }))]
   };
 }
 
@@ -120,6 +125,7 @@ export function rowsOf(
     const again = fold && first && isSame(first, row);
     if (first && again && !open.has(first.key)) {
       first.like += 1;
+      first.lines.push(...row.lines);
       continue;
     }
     first = again ? first : row;
@@ -172,6 +178,7 @@ function together(
     const { row } = of[0];
     if (of.length > 1) {
       row.members = [...line.ranks];
+      row.lines = of.flatMap(unit => unit.row.lines);
       row.text = textOf(line);
     }
     if (line.range) {
@@ -232,6 +239,9 @@ function unitsOf(
       }
       if (!open.has(followers.key)) {
         followers.folded += line.text === followers.text ? 0 : 1;
+        if (followers.lines[0] !== line) {
+          followers.lines.push(line);
+        }
         return;
       }
     }
@@ -245,6 +255,7 @@ function unitsOf(
       const known = library.get(line.rank);
       if (known && !open.has(known.key)) {
         known.frames += isFrame(line.text) ? 1 : 0;
+        known.lines.push(...row.lines);
         return;
       }
       if (!known) {

@@ -7,6 +7,7 @@ import {
   Job,
   LogBars,
   LogLine,
+  LogMatches,
   LogPiece
 } from '../../tokens';
 import { withoutBar } from '../../output/lines/lines';
@@ -47,6 +48,8 @@ export interface IReader {
   isReplaced(): boolean;
   firstError(): void;
   find(text: string): void;
+  /** The number of the log's lines with a text up to the last loaded one, and after it. */
+  matches(text: string): Promise<LogMatches>;
   fromStart(): void;
   /** Forget the result of an earlier search. */
   calm(): void;
@@ -71,9 +74,20 @@ interface IPart {
   from: number;
   /** Whether it began with the log's first line. */
   start: boolean;
+  /** Offset behind its last line. */
+  end: string;
+  /** Whether the log had more than what was read last. */
+  more: boolean;
 }
 
-const NOTHING: IPart = { lines: [], bars: [], from: 0, start: false };
+const NOTHING: IPart = {
+  lines: [],
+  bars: [],
+  from: 0,
+  start: false,
+  end: 'start',
+  more: true
+};
 
 /** Number of this page's requests that wait at the server. */
 let waiting = 0;
@@ -100,7 +114,7 @@ async function follow(
  */
 export function extended(
   part: IPart,
-  piece: Pick<LogPiece, 'lines' | 'bars'>
+  piece: Pick<LogPiece, 'lines' | 'bars' | 'offset' | 'more'>
 ): IPart {
   const all = piece.lines.length
     ? [...part.lines, ...piece.lines.flatMap(withoutBar)]
@@ -110,7 +124,9 @@ export function extended(
     ...part,
     lines: gone ? all.slice(gone) : all,
     bars: updatedBars(part.bars, piece.bars),
-    from: part.from + gone
+    from: part.from + gone,
+    end: piece.offset,
+    more: piece.more
   };
 }
 
@@ -168,8 +184,12 @@ export function useLog(
       next.current.query = { offset: piece.offset, fresh: false };
       if (fresh) {
         setPart(extended({ ...NOTHING, start: piece.start }, piece));
-      } else if (piece.lines.length || piece.bars.length) {
-        setPart(before => extended(before, piece));
+      } else {
+        setPart(before =>
+          piece.lines.length || piece.bars.length || piece.more !== before.more
+            ? extended(before, piece)
+            : before
+        );
       }
       // a piece may contain lines of other ranks only: the server knows the end
       const goesOn = waited || piece.lines.length ? true : 'unchanged';
@@ -230,12 +250,14 @@ export function useLog(
     isCut: !part.start || from > 0,
     error,
     // beyond that, lines are read only while the last ones are in view
-    whole: part.start && from === 0 && lines.length < ENOUGH,
+    whole: part.start && from === 0 && lines.length < ENOUGH && !part.more,
     missing,
     first: lines.length ? lines[0].time : null,
     isReplaced: () => next.current.query.fresh,
     firstError: () => go({ offset: 'start', firstError: true }),
     find,
+    matches: text =>
+      jobs.logMatches(job.id, { ranks, search: text, offset: part.end }),
     calm: () => setMissing(''),
     fromStart: () => go({ offset: 'start' }),
     toEnd: () => go({ offset: 'end' })

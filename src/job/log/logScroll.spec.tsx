@@ -28,7 +28,7 @@ const line = (rank: number, text: string): LogLine => ({
   text,
   error: false
 });
-const ended = { follow: false, ended: true, failed: null };
+const ended = { follow: false, ended: true, failed: null as number | null };
 
 function Scrolled(props: {
   rows: readonly ILogRow[];
@@ -60,6 +60,17 @@ it('keeps a match in view when lines that are read later move it, until the user
   expect(scrollToIndex).not.toHaveBeenCalledWith(1, { align: 'center' });
   out.scroll.letGo();
   expect(draw(more)).toEqual([]);
+});
+
+it('keeps a match in view when the error that failed the job is read later', () => {
+  const of = { ...ended, failed: 1 };
+  const error = { ...line(1, 'KeyError: b'), error: true };
+  const before = [line(0, 'loss 0.5'), line(1, 'THE END')];
+  draw(before, of);
+  out.scroll.toMiddle(0);
+  expect(draw([...before, error], of)).toEqual(['loss 0.5']);
+  out.scroll.letGo();
+  expect(draw([...before, error, line(0, 'more')], of)).toEqual([]);
 });
 
 it('opens the log of an ended job at its end, and stays there while more is read', () => {

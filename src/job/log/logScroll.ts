@@ -114,7 +114,10 @@ export function useLogScroll(of: IScrolled): ILogScroll {
     firstVisible,
     toFirst: () => hold('first'),
     toLast: () => hold('last'),
-    toMiddle: index => hold({ key: rows[index].key, at: 'middle' }),
+    toMiddle: index => {
+      brought.current = part; // an error that is read later must not take its place
+      hold({ key: rows[index].key, at: 'middle' });
+    },
     bringError: () => {
       brought.current = null;
     },

@@ -59,7 +59,7 @@ export function LogToolbar(props: IToolbarProps): JSX.Element {
         className="jp-DtrainUi-button"
         onClick={props.toStart}
       >
-        {trans.__('Start')}
+        {trans.__('Beginning')}
       </button>
       <button
         type="button"
@@ -111,7 +111,7 @@ function FindField(props: IToolbarProps): JSX.Element {
         className="jp-DtrainJob-found"
         data-kind={words ? found?.kind : undefined}
         role="status"
-        title={words?.title}
+        title={words?.title || undefined}
       >
         {words?.text}
       </span>

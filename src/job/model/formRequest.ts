@@ -42,6 +42,7 @@ export const FIELDS: Readonly<Record<string, keyof IForm>> = {
   warn_s: 'warn',
   after: 'after',
   mail: 'mail',
+  notify: 'notify',
   interface: 'network',
   options: 'options',
   stage: 'stage'

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
 import { hasEnded, isPaused } from './states';
-import { moment, notebookFile, ranFor } from './texts';
+import { moment, notebookFile, ranFor, submittedAt } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
 export function jobLine(job: Job, trans: TranslationBundle): string {
@@ -95,7 +95,7 @@ export function rowLine(
     !isTimedBySubmission(job) &&
     hasNamesake(job, among) &&
     !among.some(j => j.id === job.parent)
-      ? trans.__('Submitted %1 · %2', moment(job.created_at), line)
+      ? trans.__('Submitted %1 · %2', submittedAt(job, among), line)
       : resumedLine(job, among, trans);
   return job.state === 'succeeded'
     ? `${whole} · ${formatRun(ranFor(job, 0), true)}`

@@ -9,6 +9,7 @@ import {
   JobMetrics,
   JobPlan,
   JobRequest,
+  LogMatches,
   LogPiece,
   Slots,
   WantedJob
@@ -124,6 +125,13 @@ export class JobRequests implements IJobs {
       wait: wait ? '1' : undefined
     };
     const path = '/jobs/{identity}/logs';
+    return request(this._settings, 'GET', path, { id, query });
+  }
+
+  logMatches(id: string, asked: ILogQuery): Promise<LogMatches> {
+    const { offset, ranks, search } = asked;
+    const query = { offset, ranks: ranks || undefined, search };
+    const path = '/jobs/{identity}/logs/matches';
     return request(this._settings, 'GET', path, { id, query });
   }
 }

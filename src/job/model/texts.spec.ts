@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { Job } from '../../tokens';
 import { formatClock } from '../../metrics/format';
 import {
+  distinctName,
   moment,
   notebookFile,
   resumeWords,
@@ -37,6 +38,27 @@ it('names a tab by the time where other jobs have its name, by the second in the
   expect(timedJob(first, trans)).toBe(`reg (${moment(60)})`);
   // of an earlier version: it is not known when
   expect(timedJob({ name: 'reg', created_at: 0 }, trans)).toBe('reg');
+});
+
+it('calls one of several of the same name by its time, in the same second by its id', () => {
+  const now = Math.floor(Date.now() / 1000);
+  const at = (id: string, created_at: number, name = 'long'): Job =>
+    ({ id, name, created_at }) as Job;
+  const job = at('a', now);
+  const called = (...others: Job[]): string =>
+    distinctName(job, [job, ...others], trans);
+  expect(called()).toBe('long');
+  expect(called(at('b', now, 'train'))).toBe('long');
+  expect(called(at('b', now - 86_400))).toBe(
+    `long, ${formatClock(now * 1000)}`
+  );
+  expect(called(at('b', now))).toBe(
+    `long, ${formatClock(now * 1000, true)} (a)`
+  );
+  const old = at('c', now - 86_400 * 3);
+  expect(distinctName(old, [job, old], trans)).toBe(
+    `long, ${moment(now - 86_400 * 3)}`
+  );
 });
 
 it('says why there is no first error to go to, also of a job that was cancelled', () => {

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Job } from '../../tokens';
+import { Job, Sweep } from '../../tokens';
 import { formatClock } from '../../metrics/format';
 import { stoppedBySweep } from './states';
 
@@ -18,10 +18,55 @@ const otherDay = new Intl.DateTimeFormat(undefined, {
 });
 
 /** A short time: its time of day, and its date if that is not today. */
-export function moment(at: number, now = Date.now()): string {
+export function moment(at: number, now = Date.now(), exact = false): string {
   const date = new Date(at * 1000);
   const today = date.toDateString() === new Date(now).toDateString();
-  return today ? formatClock(date) : otherDay.format(date);
+  if (today) {
+    return formatClock(date, exact);
+  }
+  return exact
+    ? date.toLocaleString(undefined, {
+        dateStyle: 'medium',
+        timeStyle: 'medium'
+      })
+    : otherDay.format(date);
+}
+
+/** What others may have the name of: a job, or a sweep. */
+type Named = Pick<Job | Sweep, 'id' | 'name' | 'created_at'>;
+
+/** When it was submitted: to the second where others of its name were in the same minute. */
+export function submittedAt(of: Named, among: readonly Named[]): string {
+  // compared as numbers: formatting takes long where many jobs have the name
+  const minute = (one: Named): number => Math.floor(one.created_at / 60);
+  const exact = namesakes(of, among).some(o => minute(o) === minute(of));
+  return moment(of.created_at, Date.now(), exact);
+}
+
+/**
+ * A job or sweep in a dialog or notification, as its tab calls it: `NAME`, or `NAME, 10:46 AM` where others of its kind
+ * have that name. Those of the same second have their id, too.
+ *
+ * @param among - all known ones of its kind
+ */
+export function distinctName(
+  of: Named,
+  among: readonly Named[],
+  trans: TranslationBundle
+): string {
+  const others = namesakes(of, among);
+  if (!others.length || !of.created_at) {
+    return of.name;
+  }
+  const at = submittedAt(of, among);
+  const name = trans.__('%1, %2', of.name, at);
+  return others.some(o => submittedAt(o, [of, o]) === at)
+    ? trans.__('%1 (%2)', name, of.id)
+    : name;
+}
+
+function namesakes(of: Named, among: readonly Named[]): readonly Named[] {
+  return among.filter(o => o.id !== of.id && o.name === of.name);
 }
 
 /** A job among others of its name: "reg, submitted 10:46 AM". */

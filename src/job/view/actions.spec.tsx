@@ -13,6 +13,7 @@ const trans = nullTranslator.load('dtrain_lab');
 function shown(changes: Partial<Job>, why: string | null = null): string {
   const commands = new CommandRegistry();
   commands.addCommand(CommandIDs.resumeJob, { execute: () => undefined });
+  commands.addCommand(CommandIDs.debugJob, { execute: () => undefined });
   const job = { id: 'j', name: 'j', state: 'failed', may: ['resume'] };
   return renderToStaticMarkup(
     <Actions
@@ -34,6 +35,24 @@ it('promises to resume from a step only where the notebook loads a checkpoint', 
   expect(never).not.toContain('step 2,304');
   expect(shown({ checkpoint_step: null, begins_again: true })).toContain(
     '>Run again<'
+  );
+});
+
+it.each([
+  // an error of its code: the same code would fail again
+  [{ fails_again: true, error: { cell: '[4]' } }, 'Debug in a cluster'],
+  [{ fails_again: true, error: { cell: null } }, 'Open notebook'],
+  [{ fails_again: false, error: { cell: '[4]' } }, 'Resume from step 4'],
+  [{ fails_again: false, state: 'lost' }, 'Resume from step 4'],
+  [{ fails_again: false, state: 'cancelled' }, 'Resume from step 4']
+])('puts first what helps after its end: %j', (changes, first) => {
+  const host = document.createElement('div');
+  host.innerHTML = shown({ checkpoint_step: 4, ...changes } as Partial<Job>);
+  const primary = [...host.querySelectorAll('.jp-mod-primary')];
+  expect(primary.map(b => b.textContent)).toEqual([first]);
+  const labels = [...host.querySelectorAll('button')].map(b => b.textContent);
+  expect(labels.filter(label => label === 'Resume from step 4')).toHaveLength(
+    1
   );
 });
 

@@ -21,6 +21,10 @@ export function Actions(props: {
   const args = { id: job.id, name: job.name };
   const done = job.state === 'succeeded';
   const failed = job.state === 'failed' || job.state === 'lost';
+  // the same code would fail again: it is looked at first
+  const mend = job.fails_again;
+  const debugs =
+    failed && !!job.error?.cell && commands.hasCommand(CommandIDs.debugJob);
   const button = (
     command: string,
     label: string,
@@ -48,9 +52,15 @@ export function Actions(props: {
         true
       )}
       {button(
+        CommandIDs.debugJob,
+        trans.__('Debug in a cluster'),
+        debugs && mend,
+        true
+      )}
+      {button(
         CommandIDs.resumeJob,
         resume,
-        can('resume') && !done,
+        can('resume') && !done && !mend,
         true,
         begins
       )}
@@ -61,7 +71,7 @@ export function Actions(props: {
       )}
       <button
         type="button"
-        className="jp-DtrainUi-button"
+        className={`jp-DtrainUi-button ${mend && !debugs ? 'jp-mod-primary' : ''}`}
         onClick={() => props.openNotebook(notebookFile(job))}
       >
         {trans.__('Open notebook')}
@@ -75,7 +85,7 @@ export function Actions(props: {
       {button(
         CommandIDs.debugJob,
         trans.__('Debug in a cluster'),
-        failed && !!job.error?.cell
+        debugs && !mend
       )}
       {button(
         CommandIDs.openExecuted,
@@ -85,9 +95,11 @@ export function Actions(props: {
       {button(
         CommandIDs.resumeJob,
         resume,
-        can('resume') && done,
+        can('resume') && (done || mend),
         false,
-        begins
+        mend
+          ? trans.__('The same code runs again, and may fail in the same way.')
+          : begins
       )}
       {button(CommandIDs.cancelJob, trans.__('Cancel…'), can('cancel'))}
       {button(CommandIDs.deleteJob, trans.__('Delete…'), can('delete'))}

@@ -237,7 +237,9 @@ it('says of a job that takes no steps now what its throughput was, as the card o
     'title="samples/s"><b>50.0</b>'
   );
   const idle = throughput({ state: 'running', metrics: past });
-  expect(idle).toContain('<b>–</b> last:\u00a050.0\u00a0samples/s');
+  expect(idle).toContain(
+    'title="Last: 50.0\u00a0samples/s">Last: 50.0\u00a0samples/s<'
+  );
   expect(idle).toContain('--jp-ui-font-color3');
   const verdicts = [makeVerdict()];
   const hung = throughput({

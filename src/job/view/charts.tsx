@@ -157,7 +157,9 @@ function throughputOf(
   return {
     ...shown,
     past: !hung,
-    summary: trans.__('Throughput: %1, %2', shown.value, shown.words)
+    summary: shown.value
+      ? trans.__('Throughput: %1, %2', shown.value, shown.words)
+      : trans.__('Throughput: %1', shown.words)
   };
 }
 
@@ -215,7 +217,11 @@ function JobChart(
           className="jp-DtrainJob-chartValue"
           title={about ?? (words || undefined)}
         >
-          <b>{value}</b>{' '}
+          {value && (
+            <>
+              <b>{value}</b>{' '}
+            </>
+          )}
           {brief === undefined || brief === words ? (
             words
           ) : (

@@ -56,7 +56,7 @@ it('says how much communication there was, which the charts have no room for', (
     'Communication||at most 11\u00a0%|'
   );
   expect(said([], 4, points)).toContain(
-    'Communication||last: at most 11\u00a0%|'
+    'Communication||Last: at most 11\u00a0%|'
   );
   const last = { comm_overhead: 0.28, comm_overhead_error: 0.02 };
   const metrics = {
@@ -66,12 +66,12 @@ it('says how much communication there was, which the charts have no room for', (
   } as unknown as Job['metrics'];
   const stopped = [point, { ...point, at: 2 }];
   expect(said([], 4, stopped, { metrics })).toContain(
-    'Communication||last: 28\u00a0% ± 2|'
+    'Communication||Last: 28\u00a0% ± 2|'
   );
   // a cancelled job's head had no time to say that training has ended
   const vague = { at: 1, comm_overhead: 0.3, comm_overhead_error: 0.5 };
   expect(said([], 4, [vague, vague], { state: 'cancelled' })).toContain(
-    'Communication||last: too unsteady to tell|'
+    'Communication||Last: too unsteady to tell|'
   );
   const none = { at: 1, comm_overhead: null, comm_overhead_error: null };
   expect(said([], 4, [none, none])).not.toContain('Communication');

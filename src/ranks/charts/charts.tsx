@@ -7,10 +7,9 @@ import {
   formatRate,
   formatShare,
   formatTime,
-  unbroken,
-  UNKNOWN
+  unbroken
 } from '../../metrics/format';
-import { shownMetrics } from '../../metrics/currentMetrics';
+import { shownMetrics, throughputText } from '../../metrics/currentMetrics';
 import { InView } from '../../ui/inView';
 import { alarmOf } from '../../verdicts/verdict';
 import { TimeChart } from './chart';
@@ -36,13 +35,13 @@ function Throughput(props: IChartsProps): JSX.Element {
   const { cluster, points, axis, trans } = props;
   const { metrics } = cluster;
   const now = shownMetrics(metrics);
-  const was = !now.current && now.samples !== null;
-  // as in the panel: nothing is trained while ranks are stuck
-  const rate = was
-    ? alarmOf(metrics)
-      ? '0'
-      : UNKNOWN
-    : formatRate(metrics.samples_per_s);
+  // as in the panel
+  const was =
+    now.current || now.samples === null
+      ? null
+      : throughputText(now, alarmOf(metrics) !== null, trans);
+  const rate = was ? was.value : formatRate(metrics.samples_per_s);
+  const texts = was ? [was.words] : throughputTexts(metrics, trans);
   const batch = batchText(cluster, trans);
   return (
     <section>
@@ -52,11 +51,8 @@ function Throughput(props: IChartsProps): JSX.Element {
           className="jp-DtrainRanks-chartMetrics"
           title={weakScaling(cluster, trans) ?? undefined}
         >
-          <b>{rate}</b>
-          {(was
-            ? [wasText(metrics, now.samples, trans)]
-            : throughputTexts(metrics, trans)
-          ).map(text => (
+          {rate && <b>{rate}</b>}
+          {texts.map(text => (
             <span key={text}>{text}</span>
           ))}
           {batch && <span>{batch}</span>}
@@ -71,22 +67,13 @@ function Throughput(props: IChartsProps): JSX.Element {
             colour: '--jp-brand-color1'
           }
         ]}
-        summary={trans.__('Throughput: %1 samples per second', rate)}
+        summary={
+          was
+            ? trans.__('Throughput: %1', `${was.value} ${was.words}`.trim())
+            : trans.__('Throughput: %1 samples per second now', rate)
+        }
       />
     </section>
-  );
-}
-
-/** The rate of the last steps, if none are taken now. */
-function wasText(
-  metrics: Cluster['metrics'],
-  samples: number | null,
-  trans: TranslationBundle
-): string {
-  return unbroken(
-    alarmOf(metrics)
-      ? trans.__('was %1 samples/s', formatRate(samples))
-      : trans.__('last: %1 samples/s', formatRate(samples))
   );
 }
 

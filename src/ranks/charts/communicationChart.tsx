@@ -33,16 +33,18 @@ export function Communication(props: IChartsProps): JSX.Element {
   const now = shownMetrics(metrics);
   const vague = now.overhead !== null && isVague(now.error);
   const atLeast = metrics.comm_bound === 'lower';
-  const share = !now.current
-    ? UNKNOWN
-    : vague
+  // if no steps are taken now, the panel's text
+  const last = lastShare(now, metrics.measured, trans);
+  const share =
+    last !== null || vague
       ? ''
-      : shareWithoutError(metrics.comm_overhead, atLeast ? null : error);
+      : now.current
+        ? shareWithoutError(metrics.comm_overhead, atLeast ? null : error)
+        : UNKNOWN;
   const off = plusMinus(metrics.comm_overhead, error);
   const lines = communicationLines(points, atLeast);
-  // if no steps are taken now, the panel's text
   const ofStep =
-    lastShare(now, metrics.measured, trans) ??
+    last ??
     (vague
       ? vagueText(trans)
       : atLeast
@@ -50,6 +52,7 @@ export function Communication(props: IChartsProps): JSX.Element {
         : off
           ? trans.__('%1 of the step', off)
           : trans.__('of the step'));
+  const told = `${share} ${ofStep}`.trim();
   return (
     <section>
       <h3>
@@ -61,8 +64,13 @@ export function Communication(props: IChartsProps): JSX.Element {
             drawn={lines.whole.some(value => value !== null)}
           />
         </span>
-        <span title={`${share} ${ofStep}`.trim()}>
-          <b>{share}</b> {ofStep}
+        <span title={told}>
+          {share && (
+            <>
+              <b>{share}</b>{' '}
+            </>
+          )}
+          {ofStep}
         </span>
       </h3>
       <TimeChart
@@ -93,7 +101,7 @@ export function Communication(props: IChartsProps): JSX.Element {
           }
         ]}
         format={formatShare}
-        summary={trans.__('Communication: %1 of the step', share)}
+        summary={trans.__('Communication: %1', told)}
       />
     </section>
   );

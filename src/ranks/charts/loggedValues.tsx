@@ -104,11 +104,10 @@ export function OwnValues(props: {
         // null: of an earlier cell, or not a number
         const now = values[values.length - 1] ?? null;
         const last = values.filter(value => value !== null).pop() ?? null;
+        const past = now === null && last !== null;
         const text = now === null ? UNKNOWN : formatValue(now, 3);
         const words = [
-          now === null && last !== null
-            ? trans.__('last: %1', formatValue(last, 3))
-            : '',
+          past ? trans.__('Last: %1', formatValue(last, 3)) : '',
           aggregateOf(name, metrics.averaged, world.size, trans).text
         ];
         return (
@@ -116,7 +115,12 @@ export function OwnValues(props: {
             <h3>
               {name}
               <span>
-                <b>{text}</b> {words.filter(Boolean).join(' · ')}
+                {!past && (
+                  <>
+                    <b>{text}</b>{' '}
+                  </>
+                )}
+                {words.filter(Boolean).join(' · ')}
               </span>
             </h3>
             <TimeChart
@@ -125,7 +129,11 @@ export function OwnValues(props: {
               none={noValues(name, logged, trans)}
               ofChange
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
-              summary={trans.__('%1: %2', name, text)}
+              summary={
+                past
+                  ? trans.__('%1: %2', name, words[0])
+                  : trans.__('%1: %2 now', name, text)
+              }
             />
           </section>
         );

@@ -4,7 +4,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeRank, makeVerdict } from '../../testing/clusters';
 import { doing, hangPositionText } from './rankFacts';
-import { sinceOf, sinceText } from '../table/rankGrid';
+import { stuckFor, stuckText } from '../table/rankGrid';
 
 const trans = nullTranslator.load('');
 
@@ -69,13 +69,16 @@ it('says of a world that stands where the one is, and what the others wait in', 
 
 it('says since when of the ranks that are in trouble only', () => {
   const deaf = makeVerdict({ code: 'deaf', ranks: [1], peers: [] });
-  expect([0, 1].map(rank => sinceOf(makeRank(rank), deaf))).toEqual([null, 14]);
+  expect([0, 1].map(rank => stuckFor(makeRank(rank), deaf))).toEqual([
+    null,
+    14
+  ]);
   const stuck = makeVerdict({ ranks: [1], peers: [0] });
-  expect(sinceOf(makeRank(0), stuck)).toBe(14);
+  expect(stuckFor(makeRank(0), stuck)).toBe(14);
 });
 
 it('says since when in as few words as its column has room for', () => {
-  expect([null, 14.4, 74, 7400].map(sinceText)).toEqual([
+  expect([null, 14.4, 74, 7400].map(stuckText)).toEqual([
     '–',
     '14\u00a0s',
     '1\u00a0min',

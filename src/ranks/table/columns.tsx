@@ -21,6 +21,8 @@ export interface IColumn {
   value: (f: IRankMetrics) => number | string | null;
   show: (f: IRankMetrics) => React.ReactNode;
   number?: boolean;
+  /** Whether it tells of steps, of which ranks that hang take none. */
+  ofSteps?: boolean;
   /** Grid track. */
   width: string;
   /** Minimum width of the table for this column; without it, the column is always shown. */
@@ -120,8 +122,12 @@ function doingColumn(
     head: alarm ? trans.__('Where') : trans.__('Doing'),
     value: doingNow,
     show: doingNow,
-    // makes room for the column of other waits
-    width: sleeps ? 'minmax(84px, 1.3fr)' : 'minmax(116px, 1.3fr)'
+    // where ranks stand is longer than what they do; of a sleeping loop, there is a column more
+    width: alarm
+      ? 'minmax(116px, 3fr)'
+      : sleeps
+        ? 'minmax(84px, 1.3fr)'
+        : 'minmax(116px, 1.3fr)'
   };
 }
 
@@ -141,12 +147,14 @@ function timeColumns(
     value,
     show: f => amount(value(f), scale),
     number: true,
+    ofSteps: true,
     width: 'minmax(86px, 0.9fr)'
   });
   return [
     {
       ...time('own', trans.__('Own'), f => f.own),
       width: 'minmax(98px, 1fr)',
+      ofSteps: false, // rows are sorted by it
       // the head decides which rank is slow; its current time may be no longer than that of others
       show: f =>
         f.rank.slow && f.over !== null && f.over >= 0.005 ? (
@@ -192,6 +200,7 @@ function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
       value: f => f.rank.samples_per_s,
       show: f => formatRate(f.rank.samples_per_s),
       number: true,
+      ofSteps: true,
       width: 'minmax(86px, 0.9fr)',
       minWidth: 'wide'
     },

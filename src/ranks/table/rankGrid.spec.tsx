@@ -26,6 +26,15 @@ it('has no parts of a rank whose communication is too unsteady to tell', () => {
   const [sure, vague] = [...page.querySelectorAll('tr[data-rank]')];
   expect(sure.textContent).toContain('150\u00a0ms');
   expect(sure.querySelector('[data-part]')).not.toBeNull();
-  expect(vague.textContent).toContain('–too unsteady to tell');
+  expect(vague.textContent).toBe('idle1–1.0');
+  expect(
+    [...vague.querySelectorAll('td[title]')].map(cell => [
+      cell.textContent,
+      cell.getAttribute('title')
+    ])
+  ).toEqual([
+    ['–', 'too unsteady to tell'],
+    ['', 'too unsteady to tell']
+  ]);
   expect(vague.querySelector('[data-part]')).toBeNull();
 });

@@ -81,8 +81,8 @@ export function RankGrid(
           </th>
           {alarm ? (
             <>
-              <th scope="col" className="jp-DtrainRanks-colSince">
-                {trans.__('Since')}
+              <th scope="col" className="jp-DtrainRanks-colFor">
+                {trans.__('For')}
               </th>
               <th scope="col">{trans.__('Where')}</th>
             </>
@@ -148,8 +148,8 @@ export function RankGrid(
   );
 }
 
-/** Since when a rank is in a problem; null if it isn't, as those that idle while one does not answer. */
-export function sinceOf(
+/** For how long a rank has been in a problem, s; null if it isn't, as those that idle while one does not answer. */
+export function stuckFor(
   { rank }: Pick<Rank, 'rank'>,
   { ranks, peers, since_s }: Verdict
 ): number | null {
@@ -157,7 +157,7 @@ export function sinceOf(
 }
 
 /** Short text for the column: 14 s, 3 min, 2 h. */
-export function sinceText(seconds: number | null): string {
+export function stuckText(seconds: number | null): string {
   if (seconds === null) {
     return UNKNOWN;
   }
@@ -174,10 +174,10 @@ function Middle(props: {
   const { rank, alarm, trans } = props;
   if (alarm) {
     const where = hangPositionText(rank, alarm, trans, true);
-    const since = sinceText(sinceOf(rank, alarm));
+    const long = stuckText(stuckFor(rank, alarm));
     return (
       <>
-        <td className="jp-DtrainRanks-colSince">{since}</td>
+        <td className="jp-DtrainRanks-colFor">{long}</td>
         <td
           className="jp-DtrainRanks-doing"
           title={hangPositionText(rank, alarm, trans)}
@@ -188,13 +188,14 @@ function Middle(props: {
     );
   }
   if (props.split && isSplitVague(rank)) {
+    // the metrics above say it once, for all ranks, and the facts of this rank
     const told = vagueText(trans);
     return (
       <>
-        <td className="jp-DtrainUi-colNumber">{UNKNOWN}</td>
-        <td className="jp-DtrainRanks-doing" title={told}>
-          {told}
+        <td className="jp-DtrainUi-colNumber" title={told}>
+          {UNKNOWN}
         </td>
+        <td title={told} />
       </>
     );
   }

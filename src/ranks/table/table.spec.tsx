@@ -1,9 +1,11 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import React, { act } from 'react';
 import { createRoot } from 'react-dom/client';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { makeCluster, makeRank } from '../../testing/clusters';
+import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
+import { Verdict } from '../../tokens';
 import { rankMetricsOf } from '../model/rankMetrics';
 import { RankTable } from './table';
 
@@ -117,4 +119,28 @@ it('keeps the order of rows whose numbers go up and down', () => {
     vi.advanceTimersByTime(2000);
     expect(update(i % 3 ? [0.1, 0.103] : [0.103, 0.1])).toEqual(['0', '1']);
   }
+});
+
+it('has no columns of dashes for steps that ranks which hang do not take: where they stand needs the room', () => {
+  const heads = (alarm: Verdict | null, wait_s: number | null): string[] => {
+    const ranks = [makeRank(0, { wait_s }), makeRank(1)];
+    const page = document.createElement('div');
+    page.innerHTML = renderToStaticMarkup(
+      <RankTable
+        rankMetrics={rankMetricsOf(makeCluster({ ranks }))}
+        selected={null}
+        onSelect={() => undefined}
+        onMenu={() => undefined}
+        alarm={alarm}
+        trans={trans}
+      />
+    );
+    return [...page.querySelectorAll('[role=columnheader] button')].map(
+      head => head.firstChild?.textContent ?? ''
+    );
+  };
+  const few = ['Rank', 'Device', 'Where', 'Own ms', 'Memory GiB', 'CPU use'];
+  expect(heads(makeVerdict(), null)).toEqual([...few, 'Seen']);
+  expect(heads(makeVerdict(), 0.1)).toContain('Waiting ms');
+  expect(heads(null, null)).toContain('Transfer ms');
 });

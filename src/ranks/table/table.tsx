@@ -103,13 +103,18 @@ function columnsFor({
   alarm,
   trans
 }: Parameters<typeof RankTable>[0]): IColumn[] {
-  return columnsOf(
+  const columns = columnsOf(
     trans,
     rankMetrics.some(f => f.rank.device.startsWith('cuda')),
     unitOf(rankMetrics),
     new Set(rankMetrics.map(f => f.rank.node)).size,
     alarm,
     rankMetrics.some(f => f.rank.asleep_s)
+  );
+  // columns of dashes make room for where ranks stand
+  return columns.filter(
+    ({ ofSteps, value }) =>
+      !alarm || !ofSteps || rankMetrics.some(f => value(f) !== null)
   );
 }
 

@@ -18,7 +18,7 @@ import {
   sweepFaults,
   wantedSweep
 } from '../model/formRequest';
-import { faultText } from '../model/texts';
+import { faultSentence as ownSentence } from '../model/texts';
 
 /** Additional fields of a sweep's request, compared with a job's, and their place in the form. */
 const FIELDS: Readonly<Record<string, readonly SweepField[]>> = {
@@ -78,7 +78,7 @@ export function problemsOfSweep(
     own
   );
   const problems = [
-    ...own.map(fault => faultText(fault, trans)),
+    ...own.map(fault => ownSentence(fault, trans)),
     ...faults.map(fault => faultSentence(fault, trans)),
     ...(error ? [error.message] : []),
     ...findings.filter(f => f.severity === 'problem').map(f => f.message)

@@ -9,6 +9,7 @@ import {
 } from '../../job/model/assignments';
 import { IFault } from '../../job/fields/fieldErrors';
 import { Row } from '../../job/fields/fieldRow';
+import { uniqueKeys } from '../../ui/lists/uniqueKeys';
 import { ISweepFault, ISweepForm } from '../model/formRequest';
 import {
   around,
@@ -41,6 +42,7 @@ export function Vary(
 ): JSX.Element {
   const { parameters, form, change, trans } = props;
   const fixed = new Map(read(props.text).map(p => [p.name, p.value]));
+  const keys = uniqueKeys(parameters.map(parameter => parameter.name));
   const nothing = props.faults.find(
     f => f.field === 'vary' && f.parameter === undefined
   );
@@ -67,9 +69,9 @@ export function Vary(
           {message}
         </p>
       )}
-      {parameters.map(parameter => (
+      {parameters.map((parameter, index) => (
         <OneVary
-          key={parameter.name}
+          key={keys[index]}
           {...props}
           parameter={parameter}
           value={fixed.get(parameter.name) ?? parameter.value}

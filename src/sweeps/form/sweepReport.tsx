@@ -9,7 +9,7 @@ import { INotebook } from '../../job/form/notebook';
 import { FIELDS } from '../../job/model/formRequest';
 import { Finding, SweepPlan } from '../../tokens';
 import { ISweepFault } from '../model/formRequest';
-import { faultText, fieldText } from '../model/texts';
+import { faultSentence, fieldText } from '../model/texts';
 import { ISweepProblems, wordsOfSweep } from './checkSweep';
 
 /** The field of the form at which an error can be fixed. */
@@ -48,14 +48,14 @@ export function SweepReport(props: {
       own={own
         .filter(fault => !lacking.includes(fault))
         .map(fault => ({
-          text: faultText(fault, trans),
+          text: faultSentence(fault, trans),
           label:
             fault.parameter === undefined
               ? fieldText(fault.field, trans)
               : labelOf('parameters', trans),
           open: () => focus(placeOf(fault))
         }))}
-      lacks={lacking.length ? faultText(lacking[0], trans) : ''}
+      lacks={lacking.length ? faultSentence(lacking[0], trans) : ''}
       words={wordsOfSweep(trans)}
       faults={faults}
       error={error}

@@ -17,8 +17,13 @@ export class SweepRequests implements ISweeps {
 
   async all(): Promise<Sweep[]> {
     const sweeps = await request(this._settings, 'GET', '/sweeps');
+    this._lastAnswer = sweeps;
     this._tell(sweeps);
     return sweeps;
+  }
+
+  get lastAnswer(): readonly Sweep[] {
+    return this._lastAnswer;
   }
 
   unreadable(): Promise<UnreadableSweep[]> {
@@ -81,6 +86,7 @@ export class SweepRequests implements ISweeps {
     this._seen.emit(sweeps);
   }
 
+  private _lastAnswer: readonly Sweep[] = [];
   private _stopping = new Stopping(id => this.get(id));
   private _seen = new Signal<this, readonly Sweep[]>(this);
   private _removed = new Signal<this, string>(this);

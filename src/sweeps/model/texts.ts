@@ -135,7 +135,7 @@ export function uncountedText(sweep: Sweep, trans: TranslationBundle): string {
     : '';
 }
 
-/** Message of an error of a field. */
+/** Message of an error of a field, beside it. */
 export function faultText(
   fault: ISweepFault,
   trans: TranslationBundle
@@ -182,6 +182,17 @@ export function faultText(
     'no count': trans.__('Enter a whole number, 1 to 10,000.')
   };
   return words[fault.code];
+}
+
+/** An error of a field, displayed apart from it: prefixed with the field's name, unless it names a subject itself. */
+export function faultSentence(
+  fault: ISweepFault,
+  trans: TranslationBundle
+): string {
+  const text = faultText(fault, trans);
+  return fault.code === 'no count'
+    ? trans.__('%1: %2', fieldText(fault.field, trans), text)
+    : text;
 }
 
 /** Label of a field. */

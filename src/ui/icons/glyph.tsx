@@ -31,6 +31,7 @@ const SHAPES: Record<GlyphKind, IShape> = {
   stuck: { fill: 'M8 1.8 15 14H1Z', ink: 'M8 6.2v3.6M8 11.6v.6' },
   lost: { line: CROSS, width: 2.2 },
   good: { fill: circle(6.6), ink: 'M5 8.2l2.2 2.2L11.2 6' },
+  'partly good': { fill: circle(6.6), ink: 'M8 4.6v4.2M8 11.2v.2' },
   failed: {
     fill: circle(6.6),
     ink: 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8'

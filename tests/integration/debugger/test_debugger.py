@@ -105,17 +105,18 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     assert cell.end().stdout == RIGHT
 
 
-def test_others_are_not_brought_past_a_collective_where_the_waiting_rank_stops_nowhere(
+def test_a_waiting_rank_that_has_no_breakpoint_is_met_in_the_same_step(
     cluster: dt.Cluster, debugger: Debugger, module: Path
 ) -> None:
     debugger.set_breakpoint(str(module), 8, condition="rank == 1")
     cell = Running(cluster, "print(steps.train(rank))")
     debugger.wait(20, [1])
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
+    assert debugger.state.waits[0].reachable
     debugger._ask("dtrain/gather", {"rank": 0})
-    debugger.wait(20, [1])
-    assert lines(debugger)[1] == 9
-    assert debugger.evaluate("i", 1) == "0", "rank 0 waits in the next one, which is not stepped over"
+    debugger.wait(20, [0, 1])
+    assert lines(debugger) == [9, 9], "and rank 0 doesn't wait in its next one"
+    assert debugger.across("i").text == "0 on all ranks"
     debugger.clear()
     debugger.go()
     assert cell.end().stdout == RIGHT
@@ -387,6 +388,7 @@ dist.barrier()"""
     assert debugger.stack(1)[0].function == "bad"
     assert debugger.variables(1)["secret"] == "42"
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
+    assert not debugger.state.waits[0].reachable, "no step leads on from the error that ends a cell"
     said = "Paused on 1 rank: ZeroDivisionError: division by zero."
     assert debugger.state.sentence == f"{said} Rank 0 waits in barrier."
     line = re.escape("line 4: ZeroDivisionError: division by zero. Rank 0 waits in barrier.")

@@ -120,7 +120,12 @@ async def test_the_executed_notebook_of_a_job_can_be_read(rest: Rest, jp_root_di
     await rest.until(job["id"], "succeeded")
     found = await rest("GET", f"jobs/{job['id']}/notebook")
     assert found["cells"][0]["outputs"][0]["text"].strip() == "größer"
-    for wrong, field in (({"retries": 101}, "retries"), ({"warn_s": -1}, "warn_s"), ({"name": "/x"}, "name")):
+    for wrong, field in (
+        ({"retries": 101}, "retries"),
+        ({"warn_s": -1}, "warn_s"),
+        ({"name": "/x"}, "name"),
+        ({"notify": 'echo "'}, "notify"),
+    ):
         _, error = await rest.refused("POST", "jobs/plan", {"notebook": "small.ipynb", **wrong})
         assert error["details"]["field"] == field
 
@@ -160,6 +165,14 @@ async def test_a_job_from_plan_to_delete(rest: Rest, jp_root_dir: Path) -> None:
     assert {line["rank"] for line in only["lines"]} == {1}
     found = await rest("GET", f"jobs/{job['id']}/logs", search="local 0 of 2")
     assert any("local 0 of 2" in line["text"] for line in found["lines"])
+    for offset, side in (("start", "after"), ("end", "before")):
+        counted = await rest("GET", f"jobs/{job['id']}/logs/matches", search="of 2", offset=offset)
+        whole = await rest("GET", f"jobs/{job['id']}/logs", offset="start")
+        number = sum("of 2" in line["text"] for line in whole["lines"])
+        assert counted == {"before": 0, "after": 0, side: number}
+        assert number
+    code, error = await rest.refused("GET", f"jobs/{job['id']}/logs/matches")
+    assert (code, error["message"]) == (400, "search is empty.")
     assert (await rest("GET", f"jobs/{job['id']}/metrics"))["values"]["step"] == 7
     assert (await rest("GET", f"jobs/{job['id']}/request"))["parameters"] == body["parameters"]
     code, error = await rest.refused("GET", f"jobs/{job['id']}/stacks")

@@ -233,7 +233,7 @@ def finds(view: Any, page: Any) -> None:
         view.locator(".jp-DtrainJob-logRow[data-hit]").get_by_text(row).first.wait_for()
     assert view.locator("mark").first.inner_text() == "begins"
     # also where the beginning is here already
-    for button, text in (("End", "tick"), ("Start", "begins")):
+    for button, text in (("End", "tick"), ("Beginning", "begins")):
         view.get_by_role("button", name=button, exact=True).click()
         view.locator(".jp-DtrainJob-logRow").get_by_text(text).first.wait_for()
     rows = view.get_by_role("log")

@@ -322,6 +322,7 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
         page.locator(OFFERS_NEXT).wait_for()
         ranks.locator("[data-rank='1']").click()
         rows.wait_for()
+        page.get_by_text("Of rank 1:").wait_for()
         execute(page, "debugger:continue")
         ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
     # the debugger is on already, or not: the variables of the frame that differ are shown at once
@@ -332,6 +333,7 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     across.get_by_text("1 variable differs.").wait_for()
     across.get_by_text("Only on rank 1: rows", exact=True).wait_for()
     across.locator("[data-variable='limit']").get_by_text("1: 2").wait_for()
+    in_view(across.get_by_label("Add an expression"))
     shot(page, "debugger-differences")
     execute(page, "debugger:continue")
     across.locator("[data-variable='limit']").wait_for(state="detached")

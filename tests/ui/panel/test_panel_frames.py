@@ -11,6 +11,7 @@ import pytest
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.feed import Feed, run_feed, training
 from tests.ui.lab import TOKEN, Lab
+from tests.ui.notebook.debugging import in_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 RUN = "command => void window.jupyterapp.commands.execute(command)"
@@ -144,7 +145,36 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     assert page.locator(".jp-Dialog textarea").input_value() == "bakend = 1"
     body = page.locator(".jp-Dialog-body")
     assert body.evaluate("e => e.scrollWidth <= e.clientWidth"), "it scrolls sideways"
+    # what was typed is not lost unasked, neither by Escape nor by what Save refuses
+    page.locator(".jp-Dialog textarea").press("Escape")
+    page.get_by_text("Discard your changes to the profile local?").wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".jp-Dialog textarea:focus").wait_for()
+    assert page.locator(".jp-Dialog textarea").input_value() == "bakend = 1"
+    page.locator(".jp-Dialog textarea").fill("")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".jp-Dialog [role=alert]").get_by_text("local.toml sets nothing").wait_for()
+    page.locator(".jp-Dialog textarea").fill("ranks_per_node = 2")
+    page.locator(".jp-Dialog textarea").press("Enter")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("local is saved.").wait_for()
+    # where a profile is edited it is deleted, too, and in the panel's menu
+    panel.locator(".jp-DtrainCluster-profileList").get_by_role("button", name="Edit…").click()
+    page.get_by_role("button", name="Show all keys, as in the user guide").click()
+    in_view(page.locator(".jp-Dialog pre"))
+    shot(page, "profile-editor")
+    page.locator(".jp-Dialog").get_by_role("button", name="Delete…").click()
+    page.get_by_text("local is the built-in profile again").wait_for()
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
+    page.locator(".jp-Dialog").get_by_text("Profile local", exact=True).wait_for()
+    page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
+    page.locator(".jp-Dialog").wait_for(state="detached")
+    panel.get_by_role("button", name="More", exact=True).first.click()
+    page.get_by_role("menuitem", name="Delete a Profile…").click()
+    page.locator(".jp-Dialog select").wait_for()
+    page.get_by_role("button", name="Continue").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("local is deleted.").wait_for()
     panel.get_by_role("button", name="Open the quickstart notebook").click()
     page.get_by_text("that follow it are in the new folder dtrain-lab-examples.").first.wait_for()
     page.get_by_role("heading", name="Quickstart").first.wait_for()

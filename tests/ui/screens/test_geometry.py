@@ -39,7 +39,12 @@ BROKEN = {
     "beside": '<span class="jp-DtrainUi-label" style="display: block">0-7</span> <span>a line</span>',
     "stray": '<p style="width: 90px">again, or <button style="width: 88px">copy them</button>.</p>',
 }
+PINNED = """<div style="height: 60px; overflow-y: auto"><div><p>step<br>loss<br>batch</p><p>more</p>
+<form style="position: sticky; bottom: 0; background: white">
+<input aria-label="Add" style="height: 24px"></form></div>
+</div>"""
 WHOLE = f"""<p>Ready. 8 ranks wait for a cell.</p>
+{PINNED}
 <p style="width: 60px; text-overflow: ellipsis; {ONE_LINE}" title="a long name">a long name</p>
 <button style="min-height: 24px">Interrupt</button> <p>as <a href="#">a link</a> says</p>"""
 

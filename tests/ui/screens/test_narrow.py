@@ -17,12 +17,12 @@ SNIPPET = """<div class="jp-DtrainCluster-snippet"><pre>%load_ext dtrain_lab</pr
 <div><pre>%%distributed
 print(rank, device)</pre><button class="jp-DtrainUi-button">Insert</button></div></div>"""
 
-WHERE = ("all_reduce, no. 22,093 of this cell", "too unsteady to tell", "in a collective")
+WHERE = ("all_reduce, no. 22,093 of this cell", "in a collective")
 HEADS = """<th class="jp-DtrainRanks-colGlyph"></th><th class="jp-DtrainRanks-colRank">Rank</th>
-<th class="jp-DtrainRanks-colSince">Since</th><th>Where</th>"""
+<th class="jp-DtrainRanks-colFor">For</th><th>Where</th>"""
 ROWS = "".join(
     f"""<tr data-rank="{rank}" data-state="in collective"><td></td><th>{rank}</th>
-    <td class="jp-DtrainRanks-colSince">14&nbsp;s</td><td class="jp-DtrainRanks-doing">{where}</td></tr>"""
+    <td class="jp-DtrainRanks-colFor">14&nbsp;s</td><td class="jp-DtrainRanks-doing">{where}</td></tr>"""
     for rank, where in enumerate(WHERE)
 )
 RANKS = f"""<table class="jp-DtrainRanks-rows"><thead><tr>{HEADS}</tr></thead><tbody>{ROWS}</tbody></table>"""

@@ -10,6 +10,7 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, VIEW, State
+from tests.ui.states.stuck import STUCK, hanging
 from tests.ui.states.training import ADVICE, SLOW, sleeping
 from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, training
 
@@ -105,6 +106,26 @@ def _bounded(stage: Stage) -> None:
     stage.page.locator(f"{VIEW} [data-part='bound']").get_by_text("at most").wait_for()
 
 
+WHERE_IS_WHOLE = """view => {
+    document.querySelector(`${view} [data-row='7']`)?.scrollIntoView({ block: 'nearest' });
+    const cells = [...document.querySelectorAll(`${view} [role=gridcell][title]`)];
+    return cells.length > 0 && cells.every(cell => cell.scrollWidth <= cell.clientWidth);
+}"""
+"""The rows, which are drawn where they are seen, have no text that is cut off."""
+
+
+def _stuck(stage: Stage) -> None:
+    """Ranks hang: the table says where, with the number of the collective."""
+    stage.at(NOW)
+    stage.answers("GET", "clusters/sft-8/history", past(8, 15))
+    stage.hear([training("sft-8", ranks_of(8))])
+    stage.command("dtrain-lab:show-ranks", id="sft-8")
+    stage.page.locator(f"{VIEW} [data-row='5']").wait_for(state="attached")
+    stage.hear([hanging(STUCK)], after_s=1)
+    stage.page.locator(VIEW).get_by_role("button", name="Where").wait_for()
+    stage.page.wait_for_function(WHERE_IS_WHOLE, arg=VIEW)
+
+
 STATES = (
     _of(8, 5),
     _of(64, 37),
@@ -112,4 +133,5 @@ STATES = (
     State("c-ranks-idle", _idle, (VIEW, PANEL)),
     State("c-sleeping", _sleeping, (VIEW,)),
     State("c-bound", _bounded, (VIEW,)),
+    State("c-stuck", _stuck, (VIEW,)),
 )

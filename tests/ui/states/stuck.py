@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from dtrain_lab.cells.errors import NO_ANSWER, failure_parts, joined, render_failure
 from dtrain_lab.metrics.verdicts import unanswered
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure
-from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.cluster import Cluster, Rank
 from dtrain_lab.wire.kinds import RankPhase
 from dtrain_lab.wire.metrics.verdicts import COMPUTING as COMPUTES
 from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
+from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.stacks import Stack, StackFrame, Where
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.interrupts import give_up
@@ -208,6 +209,22 @@ def _ignored(stage: Stage) -> None:
     stage.settle()
 
 
+def _untrained(stage: Stage) -> None:
+    """A hang in a cell that doesn't train is put aside: nothing is told of steps that there are not."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    world = hanging(STUCK)
+    stage.hear([training("sft-8", ranks_of(8))])
+    ranks = tuple(
+        Rank(r.rank, r.node, r.local_rank, r.device, r.pid, r.state, doing=r.doing, where=r.where)
+        for r in world.ranks
+    )
+    stage.hear([replace(world, ranks=ranks, metrics=Metrics(current=False, verdicts=(STUCK,)))])
+    stage.page.locator(PANEL).get_by_role("button", name="Ignore").click()
+    stage.page.locator(PANEL).get_by_text(f"Ignored: {STUCK.text}").wait_for()
+    stage.settle()
+
+
 SOURCES = {6: "for step, batch in enumerate(loader):", 10: "    loss.backward()"}
 INSIDE = (
     StackFrame(
@@ -246,6 +263,7 @@ STATES = (
     *(_shows(verdict) for verdict in (STUCK, MISMATCH, COMPUTING, UNKNOWN)),
     State("b-deaf", _deaf, (*ALL, f"{NOTEBOOK} .jp-Notebook")),
     State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook"), focused=True),
+    State("b-untrained", _untrained),
     _stacks("stacks", STUCK),
     _stacks("stacks-slow", SLOW),
 )

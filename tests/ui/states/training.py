@@ -228,6 +228,27 @@ def _busy(stage: Stage) -> None:
     stage.page.locator(PANEL).get_by_text("This machine is busy").wait_for()
 
 
+def _vague(stage: Stage) -> None:
+    """The machine is under load: how the step of each rank divides is not known, which is said once."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = tuple(replace(r, comm_overhead_error=0.4) for r in ranks_of(8, 1800))
+    stage.hear([training("sft-8", ranks, metrics=metrics_of(ranks, comm_overhead_error=0.4))], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text("too unsteady to tell").wait_for()
+
+
+def _unfed(stage: Stage) -> None:
+    """Steps whose samples nobody counts, and whose communication is not known."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks = tuple(
+        replace(r, samples_per_s=None, comm_overhead=None, comm_overhead_error=None) for r in ranks_of(8)
+    )
+    unknown = {"samples_per_s": None, "comm_overhead": None, "comm_overhead_error": None}
+    stage.hear([training("sft-8", ranks, metrics=replace(metrics_of(ranks_of(8)), **unknown))])
+    stage.page.locator(PANEL).get_by_text("without a DataLoader").wait_for()
+
+
 def _running(stage: Stage) -> None:
     ranks = tuple(replace(r, state="busy", doing=None) for r in cluster_of("x", ranks_of(8)).ranks)
     bare = tuple(
@@ -280,6 +301,8 @@ STATES = (
     State("a-sleeping", _sleeping),
     State("a-slow", _slow, ALL),
     State("a-busy", _busy, ALL),
+    State("a-unsteady", _vague),
+    State("a-no-samples", _unfed),
     State("a-running", _running),
     State("a-64-ranks", _sixty_four),
     State("a-1024-ranks", _thousand),

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from dtrain_lab.api.display.trial_display import TRIAL_FIELDS
 from dtrain_lab.api.submitted import in_python, own_methods
-from dtrain_lab.api.sweep import TRIAL_FIELDS, Sweep
+from dtrain_lab.api.sweep import Sweep
 from dtrain_lab.errors import Conflict
 from dtrain_lab.sweeps.view import shown
 from dtrain_lab.wire.summary import Summary

@@ -100,6 +100,45 @@ async def test_the_next_search_does_not_find_what_was_found_before(
     ]
 
 
+async def test_lines_with_a_text_are_counted_on_both_sides_of_an_offset(
+    tmp_path: Path, places: list[Place]
+) -> None:
+    """A view that has loaded a part of the log tells by it which of all matches it shows."""
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+
+    async def counted(text: str, ranks: Collection[int] | None, offset: str) -> tuple[int, int]:
+        found = await job_log.count(record, places, text, offset, job_log.written_by(ranks))
+        return found.before, found.after
+
+    reached = sum(len(line) + 1 for line in LINES[:2])
+    assert await counted("LOSS", None, f"0:{reached}") == (2, 3)
+    assert await counted("loss", {0, 1}, f"0:{reached}") == (2, 2)
+    assert await counted("loss", None, "start") == (0, 5)
+    assert await counted("loss", None, "end") == (5, 0)
+    assert await counted("größe", None, "start") == (0, 1)
+    # time, rank and stream of a line are no text of it
+    assert await counted("100.0", None, "start") == (0, 0)
+    assert await counted("(a+b)* {2}|$x^ is", None, "start") == (0, 1)
+    (tmp_path / job_files.log(0)).write_bytes(b"".join(row.encode() + b"\n" for row in BARS))
+    assert await counted("50%", None, "start") == (0, 2), "overwritten states are not shown"
+    (tmp_path / job_files.log(0)).write_bytes(b"")
+    assert await counted("loss", None, "end") == (0, 0)
+    (tmp_path / job_files.log(0)).unlink()
+    assert await counted("loss", None, "start") == (0, 0)
+
+
+async def test_a_long_log_is_counted_as_a_whole(tmp_path: Path, places: list[Place]) -> None:
+    rows = [f"100.001 {n % 2} o line {n // 2} of epoch {n // 4000} {'x' * 40}\n" for n in range(8000)]
+    (tmp_path / job_files.log(0)).write_text("".join(rows))
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    # in the middle of the searched blocks, and at a line of which the text is
+    reached = sum(map(len, rows[:2222]))
+    found = await job_log.count(record, places, "line 1", f"0:{reached}", job_log.written_by({1}))
+    wanted = [n for n in range(1, 8000, 2) if f"line {n // 2} ".startswith("line 1")]
+    assert found.before == sum(n < 2222 for n in wanted)
+    assert found.after == sum(n >= 2222 for n in wanted)
+
+
 BARS = (
     "100.001 0 e \repoch 1:   0%|  |\repoch 1:  50%|# |\repoch 1: 100%|##|",
     "100.002 1 e epoch 1:  50%|# |\r\r",

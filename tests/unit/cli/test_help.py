@@ -32,7 +32,12 @@ def test_help_is_complete(names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "listed"),
-    [(["cluster", "show"], "cluster"), (["job", "logs"], "job"), (["profile", "check"], "profile")],
+    [
+        (["cluster", "show"], "cluster"),
+        (["job", "logs"], "job"),
+        (["profile", "check"], "profile"),
+        (["profile", "delete"], "profile"),
+    ],
 )
 def test_a_missing_name_says_where_names_are_listed(words: list[str], listed: str) -> None:
     told = CliRunner().invoke(main, words)

@@ -30,7 +30,7 @@ def test_a_hosts_questions_are_not_mixed_with_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
-    monkeypatch.setattr(prompts, "_kernel", lambda: None)
+    monkeypatch.setattr(prompts, "kernel", lambda: None)
     asked = Questions("1", "login", "Host key", "Is it this one?", (Question("Trust it?", hidden=False),))
     assert prompts.ask(asked) == ["yes"]
     assert prompts.ask(asked) is None, "the input was closed"

@@ -474,6 +474,8 @@ def test_a_rank_that_waits_says_for_whom() -> None:
     shown = view(state)
     assert shown.sentence == "Paused on 2 ranks. Rank 1 waits in all_reduce."
     assert shown.waits[0].text == "Rank 1 waits in all_reduce for ranks 0, 2."
+    assert shown.waits[0].reachable
+    assert not view(state.rank(2, failed=True)).waits[0].reachable
     assert state.waiting[1] == Collective("all_reduce", 412, (2,), (0, 1, 2))
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dtrain_lab.jobs.folder import read_folder_state
-from dtrain_lab.jobs.job_errors import first_error, killed_from_outside
+from dtrain_lab.jobs.job_errors import fails_again, first_error, killed_from_outside
 from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S
 from dtrain_lab.jobs.state import job
 from dtrain_lab.jobs.summary import running
@@ -16,7 +16,8 @@ from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import End, FolderState, Live
-from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.jobs.job import Job, JobError
+from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import NodePlan
@@ -155,7 +156,7 @@ def test_the_first_error_is_the_earliest_that_no_other_explains() -> None:
     assert first_error(()) is None
     made = told(FolderState(190.0, End(1, 200.0), errors=(closed, real)), ENDED)
     assert made.summary.text == "Failed after 10 s: rank 3 failed in cell [2], line 3: ValueError: boom."
-    assert made.failed_rank == 3
+    assert (made.failed_rank, made.fails_again) == (3, True)
 
 
 def test_ranks_that_ended_with_their_script_have_not_failed() -> None:
@@ -276,3 +277,25 @@ def test_a_job_says_where_it_is_stuck(code: str, text: str, said: str) -> None:
     nowhere = msgspec.structs.replace(at, where=None)
     unknown = msgspec.structs.replace(verdict, standings=(nowhere, waits))
     assert running({}, 2, Metrics(verdicts=(unknown,))).text == text
+
+
+@pytest.mark.parametrize(
+    ("state", "what", "why", "again"),
+    [
+        ("failed", error(0, 1.0, "'b'", "KeyError"), None, True),
+        ("failed", error(0, 1.0, "'b'", "KeyError"), "failed", True),
+        ("failed", error(0, 1.0, "'b'", "KeyError"), "NonZeroExitCode", True),
+        ("failed", error(0, 1.0, "'b'", "KeyError"), "preempted", False),
+        ("failed", error(0, 1.0, "'b'", "KeyError"), "timeout", False),
+        ("failed", error(0, 1.0, "was killed by SIGKILL", "Killed"), None, False),
+        ("failed", error(0, 1.0, "ended with code 3", "Ended"), None, False),
+        ("failed", error(0, 1.0, "Connection closed by peer [::1]:3", "RuntimeError"), None, False),
+        ("failed", None, None, False),
+        ("cancelled", error(0, 1.0, "'b'", "KeyError"), None, False),
+        ("lost", None, None, False),
+    ],
+)
+def test_only_a_job_whose_code_raised_fails_again(
+    state: JobState, what: JobError | None, why: str | None, again: bool
+) -> None:
+    assert fails_again(state, what, None if why is None else Reason(why, "It ended.")) is again

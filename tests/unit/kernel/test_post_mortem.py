@@ -26,7 +26,8 @@ class Target:
         self._debugging = debugging
         self.continued = asyncio.Event()
 
-    async def ask(self, _: object) -> None:
+    async def ask(self, order: Any) -> None:
+        assert order.failed == "fails", "the panel names it"
         self._debugging._happened(1, "stopped", {"reason": "exception"})
 
     async def follow(self, *_: object) -> Any:

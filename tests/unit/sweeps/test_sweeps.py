@@ -44,6 +44,7 @@ from dtrain_lab.sweeps.events import (
 )
 from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.sweeps.view import can_resume, shown, summary, trial_word
+from dtrain_lab.text.state_words import sweep_word
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import (
     SWEEP_ENDED,
@@ -82,9 +83,14 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     assert summary(record).text == "4 of 4 trials done; best loss 0.5 in trial 3."
     other = replace(record.trials[0], state="stopped"), replace(record.trials[1], state="failed")
     part = replace(record, trials=(*other, *record.trials[2:]))
-    assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
+    assert summary(part).text.startswith("Finished: 2 of 4 trials done, 1 failed;")
     early = replace(part, trials=(replace(other[0], state="pruned"), *part.trials[1:]))
-    assert summary(early).text.startswith("2 of 4 trials done, 1 stopped early, 1 failed;")
+    assert summary(early).text.startswith("Finished: 2 of 4 trials done, 1 stopped early, 1 failed;")
+    assert sweep_word(early.state, summary(early).code) == "finished"
+    pruned = replace(record, trials=(replace(other[0], state="pruned"), *record.trials[1:]))
+    for whole in (record, pruned):  # what was stopped early has not failed
+        assert summary(whole).code == "sweep_succeeded"
+        assert sweep_word(whole.state, summary(whole).code) == "done"
     values = summary(early).values
     assert (values["done"], values["early"], values["failed"], values["ended"]) == (2, 1, 1, 4)
     assert shown(record, "/f", 9.0).may == ("delete",)

@@ -17,6 +17,17 @@ def test_a_cell_for_which_no_client_waits_is_marked() -> None:
     assert [(cell.cell, cell.detached) for cell in registry.running] == [("[6]", True), ("[7]", False)]
 
 
+def test_a_post_mortem_is_named_by_the_cell_that_failed() -> None:
+    registry = CellRegistry(CellQueue(lambda _: True))
+    cell = clients.Run(cell="a", code="", label="[5]", notebook="debug.ipynb", cell_id="five")
+    registry._remember(Running(cell, (0, 1), b"", None, set(), 0.0, 0, began_at=1.0))
+    order = clients.Run(cell="b", code="%debug", label="%debug", kind="post_mortem", failed="a")
+    registry._cells["b"] = Running(order, (1,), b"", None, {1}, 0.0, 0, began_at=2.0)
+    (running,) = registry.running
+    assert (running.cell, running.notebook, running.cell_id) == ("[5]", "debug.ipynb", "five")
+    assert (running.ranks, running.started_at, running.kind) == ((1,), 2.0, "post_mortem")
+
+
 def test_what_a_cell_is_does_not_depend_on_its_name() -> None:
     queue = CellQueue(lambda _: True)
     registry = CellRegistry(queue)

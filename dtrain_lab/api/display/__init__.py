@@ -1,0 +1,1 @@
+"""How Python displays what it returns, and how far something is that it waits for."""
