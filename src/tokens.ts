@@ -35,6 +35,8 @@ export interface IPoint {
   waiting: number | null;
   /** Generation of the world, which grows when the group is rebuilt. */
   generation: number;
+  /** Ranks that are lost; null if unknown, as from a head of an earlier version. */
+  lost: readonly number[] | null;
   /** Own time of each rank, s; NaN if unknown. */
   own: Float32Array;
   /** Median of these; null if none is known. */

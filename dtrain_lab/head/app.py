@@ -154,7 +154,7 @@ class Head:
             trains = metrics.current and metrics.step_s is not None
             if self._history.due(at, metrics.values, trains=trains, ended=ended):
                 self._history.add(at, cluster)
-        if self._history.rests(at, ownership.state.generation):
+        if self._history.rests(at, ownership.state.generation, ownership.state.lost):
             self._history.rest(at, ownership.cluster())
 
     # ---- link

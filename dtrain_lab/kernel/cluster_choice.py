@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -78,21 +78,26 @@ def about(info: Cluster, notebook: str | None) -> list[str]:
     return [f"{info.name} {verb} in {cell}{_name(at.notebook)}; this is about that loop:"]
 
 
-def choice(running: Sequence[Cluster], notebook: str | None) -> str:
+def choice(running: Sequence[Cluster], notebook: str | None, uses: Callable[[str], bool]) -> str:
     """Return the clusters that run, one a line, and how to attach to one.
 
     Args:
         running: The clusters.
         notebook: Path of this notebook.
+        uses: Returns whether this notebook's cells run on the cluster of an id, if it is attached to that.
     """
     if not running:
         return f"No cluster is running. Start one: {START}"
-    lines = []
+    lines, others = [], []
     for info in running:
-        users = [*(["this notebook"] if notebook in info.notebooks else []), *_users(info, notebook)]
+        attached = notebook in info.notebooks
+        used = attached and uses(info.id)
+        users = [*(["this notebook"] if used else []), *_users(info, notebook)]
         by = f"used by {listed(users)}" if users else "used by no notebook"
+        if attached and not used:  # its kernel keeps it, but its cells no longer run there
+            by = f"{by}, and earlier by this one" if users else "used earlier by this notebook"
         lines.append(f"{info.name}: {rank_names.count(info.world.size)}, {by}")
-    others = [info.name for info in running if notebook not in info.notebooks]
+        others += [] if used else [info.name]
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
 
 
@@ -161,6 +166,19 @@ def taken(info: Cluster, notebook: str | None) -> str:
     shared = f", which {listed(users)} {use}, too: they share its variables"
     whose = shared if users else ", which was already running"
     return f"Runs on {info.name}{whose}. For a cluster of this notebook's own: {START}"
+
+
+def stopped(name: str, info: Cluster | None, notebook: str | None) -> str:
+    """Return the line of a stop, with the other notebooks whose variables it has ended.
+
+    Args:
+        name: The cluster.
+        info: The cluster as it was before; None if it did not answer.
+        notebook: Path of this notebook.
+    """
+    users = _users(info, notebook) if info is not None else []
+    shared = f" It was also used by {listed(users)}, whose variables there are gone, too." if users else ""
+    return f"{name} is stopped.{shared}"
 
 
 def left(info: Cluster, ranks: int | None) -> str:

@@ -84,7 +84,8 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "status":
                 command_output.status(session.looked_at())
             case "attach" if options.name is None:
-                print(cluster_choice.choice([cluster.snapshot() for cluster in clusters()], session.notebook))
+                running = [cluster.snapshot() for cluster in clusters()]
+                print(cluster_choice.choice(running, session.notebook, session.uses))
             case "attach":
                 cluster = session.attach(options.name)
                 print(f"This notebook uses {cluster.name}. {cluster.snapshot().summary.text}")

@@ -72,6 +72,10 @@ class MagicsSession:
         """The notebook's current cluster, if any; sends no request."""
         return self._cluster if self._cluster is not None and not self._cluster.gone else None
 
+    def uses(self, cluster: str) -> bool:
+        """Return whether cells run on a cluster (its id) to which this kernel is attached, maybe earlier."""
+        return self._ended is None if self._cluster is None else self._cluster.id == cluster
+
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the portal's loop."""
         return self.portal.call(work)
@@ -237,9 +241,10 @@ class MagicsSession:
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.own("stop", "stop")
+        info = self._told(cluster)
         cluster.stop_for(sys.executable if warm_head.allowed() else None)
         self._has_ended(cluster)
-        print(f"{cluster.name} is stopped.")
+        print(cluster_choice.stopped(cluster.name, info, self.notebook))
 
     def _has_ended(self, cluster: Cluster) -> None:
         self._ended = cluster_choice.gone(cluster.name, head_records.ending_of(cluster.id), self.notebook)

@@ -18,7 +18,9 @@ COLUMNS = ("at", *MEASURED, "generation")
 """Columns of an exported table, before those of the user's values."""
 
 
-def point(at: float, metrics: Metrics, slow: tuple[int, ...], generation: int) -> Point:
+def point(
+    at: float, metrics: Metrics, slow: tuple[int, ...], generation: int, lost: tuple[int, ...] = ()
+) -> Point:
     """Make the history's point for a moment.
 
     Args:
@@ -26,9 +28,10 @@ def point(at: float, metrics: Metrics, slow: tuple[int, ...], generation: int) -
         metrics: metrics of the world.
         slow: its ranks that are called slow.
         generation: generation of the world, which grows each time its group is rebuilt.
+        lost: its ranks that are lost.
     """
     measured = {name: getattr(metrics, name) for name in MEASURED}
-    return Point(at=at, generation=generation, values=metrics.values, slow=slow, **measured)
+    return Point(at=at, generation=generation, values=metrics.values, slow=slow, lost=lost, **measured)
 
 
 def to_csv(points: Sequence[Point]) -> str:

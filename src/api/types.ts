@@ -3964,6 +3964,7 @@ export interface components {
          *
          *     `values`: the user's values from `dt.log`, as of `step`.
          *     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.
+         *     `lost`: ranks that are lost; None if not known, likewise.
          *     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
          */
         Point: {
@@ -3999,6 +4000,8 @@ export interface components {
              * @default 0
              */
             generation: number;
+            /** @default null */
+            lost: number[] | null;
             /**
              * @description memory used on the rank's GPU, or by its process without a GPU
              * @default null

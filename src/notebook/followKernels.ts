@@ -89,8 +89,10 @@ export function followKernels(
       }
     });
     sessionContext.statusChanged.connect((_, status) => {
-      // of several clusters, a cell may have chosen another one
-      if (status === 'idle' && model.clusters.length > 1) {
+      // of several clusters, a cell may have chosen another one; it may have started one since the last ended
+      const last = records.lastCluster(panel);
+      const ended = last && !model.clusters.some(({ id }) => id === last);
+      if (status === 'idle' && (model.clusters.length > 1 || ended)) {
         look(panel);
       }
     });
@@ -105,7 +107,12 @@ export function followKernels(
   });
   let before = '';
   const lookIfChanged = (): void => {
-    const ids = model.clusters.map(({ id, notebooks }) => [id, notebooks]);
+    // a kernel has recorded its cluster once it runs a cell there: it may have been read too early while that started
+    const ids = model.clusters.map(({ id, notebooks, running }) => [
+      id,
+      notebooks,
+      running.map(cell => cell.notebook)
+    ]);
     const now = JSON.stringify([!!site.facts, model.link === 'lost', ids]);
     if (now !== before) {
       before = now;

@@ -19,7 +19,7 @@ import { IKernelRecords, ILiveState } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
-import { clusterItem, pickedOf } from './texts';
+import { clusterItem, pickedOf, withoutNotebook } from './texts';
 import { disposeWhenClosed } from '../ui/menu';
 import { tellBriefly } from '../ui/text/toast';
 
@@ -123,17 +123,28 @@ class Picker extends ReactWidget {
 
   private _open(button: HTMLElement): void {
     const menu = new MenuSvg({ commands: this._commands });
-    for (const cluster of this._model.clusters) {
+    const { clusters } = this._model;
+    const path = this._records.kernelPath(this._panel);
+    const own = attachedTo(
+      clusters,
+      path,
+      this._records.lastCluster(this._panel)
+    );
+    for (const cluster of clusters) {
       menu.addItem({
         command: CommandIDs.attachNotebook,
         args: {
           id: cluster.id,
           name: cluster.name,
-          label: clusterItem(cluster, this._records, this._trans)
+          label: clusterItem(
+            cluster === own ? cluster : withoutNotebook(cluster, path),
+            this._records,
+            this._trans
+          )
         }
       });
     }
-    if (this._model.clusters.length) {
+    if (clusters.length) {
       menu.addItem({ type: 'separator' });
     }
     menu.addItem({ command: CommandIDs.startCluster, args: { ask: true } });

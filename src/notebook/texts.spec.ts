@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster, makeVerdict } from '../testing/clusters';
 import { Cluster, Verdict } from '../tokens';
-import { clusterItem, pickedOf, restartNote } from './texts';
+import { clusterItem, pickedOf, restartNote, withoutNotebook } from './texts';
 
 const records = new KernelRecords();
 const trans = nullTranslator.load('');
@@ -76,4 +76,10 @@ it('says what a restart of the kernel interrupts, and where the variables are', 
   expect(
     restartNote([{ ...busy, running: both }], '/w/a.ipynb', false, trans)
   ).toContain('interrupts cell [7]');
+});
+
+it('does not name a notebook beside a cluster that it has left', () => {
+  const notebooks = ['/home/u/work/a.ipynb', '/home/u/work/b.ipynb'];
+  const left = withoutNotebook(makeCluster({ notebooks }), 'a.ipynb');
+  expect(clusterItem(left, records, trans)).toMatch(/ranks · b\.ipynb$/);
 });

@@ -34,6 +34,13 @@ export function clusterItem(
   ].join(' · ');
 }
 
+/** A cluster that a notebook does not use: its kernel may still be attached, as after it has started another one. */
+export function withoutNotebook(cluster: Cluster, path: string): Cluster {
+  const root = serverRoot();
+  const notebooks = cluster.notebooks.filter(n => !isNotebook(path, n, root));
+  return { ...cluster, notebooks };
+}
+
 /** The cluster of a notebook, if known; without a server it is unknown, and nothing can be chosen. */
 export function pickedOf(
   cluster: Cluster | null,

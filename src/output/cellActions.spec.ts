@@ -1,9 +1,10 @@
+import { CodeCell } from '@jupyterlab/cells';
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { record } from '../testing/record';
-import { lostIn } from './cellActions';
+import { lostIn, whyNotShown } from './cellActions';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -27,4 +28,18 @@ it('has no process to look into where a rank was lost, replaced, or left out of 
   expect(of(cluster.ranks.length)).toMatch(/^There is no rank \d+ any more\.$/);
   cluster.ranks[1].state = 'lost';
   expect(of(1, [1])).toBe('Rank 1 was lost.');
+});
+
+it('says why lines that only the journal has are not available', () => {
+  const why = (isUnknown: boolean, isCopied: boolean): string =>
+    whyNotShown(
+      { isUnknown: () => isUnknown, isCopied: () => isCopied },
+      {} as CodeCell,
+      trans
+    );
+  expect(why(true, false)).toContain(
+    'the cluster that ran this cell has ended'
+  );
+  expect(why(true, true)).toContain('Only the notebook that ran the cell');
+  expect(why(false, false)).toBe('');
 });

@@ -68,6 +68,22 @@ export function actionsOf(
   };
 }
 
+/** Why lines that the notebook lacks can't be read; empty if they can, or if that is not known yet. */
+export function whyNotShown(
+  runs: Pick<NotebookRuns, 'isCopied' | 'isUnknown'>,
+  cell: CodeCell,
+  trans: TranslationBundle
+): string {
+  if (runs.isCopied(cell)) {
+    return trans.__('Only the notebook that ran the cell can show them.');
+  }
+  return runs.isUnknown(cell)
+    ? trans.__(
+        'They are no longer available: the cluster that ran this cell has ended.'
+      )
+    : '';
+}
+
 /** Why the process in which a cell failed is no longer there; empty if it is. */
 export function lostIn(
   { cluster, record }: IRunStatus,

@@ -8,7 +8,7 @@ import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IKernelRecords, ILiveState } from '../tokens';
-import { ICellActions } from './cellActions';
+import { ICellActions, whyNotShown } from './cellActions';
 import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput, IMagic, magicOf, readOutputs } from './runs/cellOutput';
@@ -183,7 +183,8 @@ export class CellOutputModel implements IDisposable {
       left: {
         gone: whole ? NOTHING : output.left,
         first: this._first,
-        show: canShow ? () => this._showMore(output) : null
+        show: canShow ? () => this._showMore(output) : null,
+        why: whyNotShown(this._context.runs, this._cell, this._context.trans)
       }
     };
   }

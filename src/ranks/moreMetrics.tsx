@@ -71,7 +71,7 @@ function Memory(props: IChartProps): JSX.Element {
             colour: '--jp-success-color1'
           }
         ]}
-        summary={trans.__('Memory: %1 GiB now', formatGiB(memory))}
+        summary={trans.__('Memory: %1 GiB', formatGiB(memory))}
       />
     </section>
   );
@@ -106,7 +106,7 @@ function Network(props: IChartProps): JSX.Element {
             colour: '--jp-ui-font-color2'
           }
         ]}
-        summary={trans.__('Network: %1 MB/s now', now)}
+        summary={trans.__('Network: %1 MB/s', now)}
       />
     </section>
   );

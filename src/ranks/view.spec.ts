@@ -107,6 +107,44 @@ it('has the metrics of a cluster that ended while it was in the background, up t
   expect(view.node.textContent).toContain('At its end, by node');
 });
 
+it('says in the past what the ranks of a cluster did whose head was killed', async () => {
+  const model = makeModel();
+  show(model);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(1_000_000);
+  const ranks = [0, 1].map(r => makeRank(r, { state: 'busy' }));
+  const running = [
+    {
+      cell: '[15]',
+      cell_id: null,
+      detached: false,
+      kind: 'cell' as const,
+      notebook: null,
+      ranks: [0, 1],
+      started_at: 997
+    }
+  ];
+  const values = { cell: '[15]', count: 2 };
+  const summary = { code: 'running', values, text: 'Running.' };
+  model.receive(makeFrame([makeCluster({ ranks, running, summary })]));
+  const head = (): Element =>
+    view.node.querySelector('.jp-DtrainCluster-head')!;
+  const glyph = (): string | null =>
+    head().querySelector('.jp-DtrainUi-glyph')!.getAttribute('data-kind');
+  await drawn('running for');
+  expect(glyph()).toBe('busy');
+  clock.mockReturnValue(1_060_000);
+  model.receive(makeFrame([]));
+  await drawn('This cluster has ended. These values are from ');
+  const text = head().textContent.replace(/\s/g, ' ');
+  expect(text).toMatch(
+    /^At .*: Running cell \[15\] on 2 ranks\..*had run for 3 s/
+  );
+  expect(glyph()).toBe('idle');
+  const over = view.node.querySelector('.jp-DtrainRanks-ranks')!;
+  expect(over.getAttribute('data-over')).toBe('true');
+  clock.mockRestore();
+});
+
 it('gives no advice on a cluster that has ended', async () => {
   const model = makeModel();
   show(model);

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
+import { ENDING } from '../api/states';
 import { ShownAdvice } from '../cluster/advice/shownAdvice';
 import { ClusterHead } from '../cluster/card/card';
 import {
@@ -80,6 +81,8 @@ function View(props: IViewProps): JSX.Element {
   );
   const earlier = shown.points.filter(p => p.at < since);
   const over = !live && model.link !== 'lost';
+  // a head that is gone has not said how it ended
+  const past = over && !ENDING.includes(cluster.state);
   const axis = axisOf(points, earlier, choice.minutes, at, over, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
@@ -101,7 +104,7 @@ function View(props: IViewProps): JSX.Element {
     />
   ];
   const ranksPart = (
-    <React.Fragment key="ranks">
+    <div key="ranks" className="jp-DtrainRanks-ranks" data-over={over}>
       {rankMetrics.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice, over }} />
@@ -112,7 +115,7 @@ function View(props: IViewProps): JSX.Element {
           {trans.__('No rank matches "%1".', choice.filter)}
         </p>
       )}
-    </React.Fragment>
+    </div>
   );
   return (
     <>
@@ -145,7 +148,8 @@ function View(props: IViewProps): JSX.Element {
         cluster={live ?? { ...cluster, may: [] }}
         commands={commands}
         trans={trans}
-        now={model.at}
+        now={past ? at : model.at}
+        past={past}
       />
       {live && (
         // an ended cluster can't be measured or changed

@@ -31,8 +31,9 @@ class History:
     Args:
         period_s: Seconds between two points.
         record: Called with each point.
-        idle_s: Seconds between two points without training, for charts: memory, and when the world's group
-            was rebuilt. None for no such points. They are kept apart: exports have only training.
+        idle_s: Seconds between two points without training, for charts: memory, and when a rank was lost
+            or the world's group rebuilt. None for no such points. They are kept apart: exports have only
+            training.
     """
 
     def __init__(self, period_s: float, record: Callable[[Point], None], idle_s: float | None = None) -> None:
@@ -44,6 +45,7 @@ class History:
         self._idle: deque[Point] = deque(maxlen=MOST)
         self._idle_s = idle_s
         self._values: dict[str, object] = {}
+        self._lost: tuple[int, ...] = ()
 
     def due(self, at: float, values: dict[str, object], *, trains: bool, ended: bool) -> bool:
         """Whether a point is due: the period is over, or there are new values that need one of their own.
@@ -78,19 +80,22 @@ class History:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2
 
-    def rests(self, at: float, generation: int) -> bool:
-        """Whether `rest` is due: nothing was kept for a while, or the world's group was rebuilt since.
+    def rests(self, at: float, generation: int, lost: tuple[int, ...]) -> bool:
+        """Whether `rest` is due: nothing was kept for a while, or a rank was lost or the group rebuilt since.
 
         Args:
             at: The time now, in seconds since 1970.
             generation: The world's current generation.
+            lost: Its ranks that are lost.
         """
         if self._idle_s is None:
             return False
         last = max(
             (kept[-1] for kept in (self._points, self._idle) if kept), key=lambda p: p.at, default=None
         )
-        return last is None or generation != last.generation or not 0 <= at - last.at < self._idle_s
+        changed = lost != self._lost or last is None or generation != last.generation
+        self._lost = lost
+        return changed or last is None or not 0 <= at - last.at < self._idle_s
 
     def rest(self, at: float, cluster: Cluster) -> None:
         """Add a point without metrics of steps: ranks' samples keep those of their last ones.
@@ -124,4 +129,5 @@ class History:
 
 def _point(at: float, cluster: Cluster) -> Point:
     slow = tuple(rank.rank for rank in cluster.ranks if rank.slow)
-    return point(at, cluster.metrics, slow, cluster.world.generation)
+    lost = tuple(one.rank for one in cluster.lost)
+    return point(at, cluster.metrics, slow, cluster.world.generation, lost)

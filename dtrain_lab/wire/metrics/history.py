@@ -19,6 +19,7 @@ class Point(LoopMetrics, frozen=True):
 
     `values`: the user's values from `dt.log`, as of `step`.
     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.
+    `lost`: ranks that are lost; None if not known, likewise.
     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
     """
 
@@ -29,4 +30,5 @@ class Point(LoopMetrics, frozen=True):
     generation: Generation = 0
     values: dict[str, Any] = {}
     slow: tuple[int, ...] | None = None
+    lost: tuple[int, ...] | None = None
     own_s: tuple[float | None, ...] = ()

@@ -14,7 +14,7 @@ import {
 } from '../../tokens';
 import { ShownAdvice } from '../advice/shownAdvice';
 import { Action } from '../../ui/actionButton';
-import { formatSpan, unbroken } from '../../metrics/format';
+import { formatClock, formatSpan, unbroken } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { Headline } from '../../ui/headline';
@@ -72,23 +72,37 @@ export function ClusterCard(
   );
 }
 
-/** The sentence, its reason, and actions. */
-export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
-  const { cluster, trans } = props;
+/**
+ * The sentence, its reason, and actions.
+ *
+ * `past`: the cluster has ended since without a word, so that this was so at `now`.
+ */
+export function ClusterHead(
+  props: ICardProps & { now: number; past?: boolean }
+): JSX.Element {
+  const { cluster, trans, past = false } = props;
   const verdict = cluster.metrics.verdicts[0];
-  const alert = needsAttention(cluster);
+  const alert = needsAttention(cluster) && !past;
+  const text = sentence(cluster, trans);
   return (
     <div className="jp-DtrainCluster-head">
       <div className="jp-DtrainCluster-words">
         <div className="jp-DtrainUi-sentence">
           <Glyph
-            kind={sentenceGlyph(props)}
-            label={stateWord(cluster.state, trans)}
+            kind={past ? 'idle' : sentenceGlyph(props)}
+            label={past ? '' : stateWord(cluster.state, trans)}
           />
-          <Headline text={sentence(cluster, trans)} alert={alert} />
+          <Headline
+            text={
+              past
+                ? trans.__('At %1: %2', formatClock(props.now, true), text)
+                : text
+            }
+            alert={alert}
+          />
         </div>
         <Under {...props} />
-        <WaitingCells {...props} />
+        {!past && <WaitingCells {...props} />}
         {verdict &&
           (verdict.standings.length > 0 ? (
             <VerdictFacts
@@ -200,8 +214,10 @@ function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
   return well ? 'good' : kind;
 }
 
-function Under(props: ICardProps & { now: number }): JSX.Element | null {
-  const { cluster, records, trans } = props;
+function Under(
+  props: ICardProps & { now: number; past?: boolean }
+): JSX.Element | null {
+  const { cluster, records, trans, past } = props;
   const nameOf = (path: string): string => records.notebookName(path);
   const running = cluster.running[0];
   const parts: React.ReactNode[] = [];
@@ -218,9 +234,11 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
       // time in the debugger would read as time for which it has run
       cluster.state === 'paused'
         ? null
-        : unbroken(trans.__('running for %1', since))
+        : past
+          ? unbroken(trans.__('had run for %1', since))
+          : unbroken(trans.__('running for %1', since))
     );
-  } else if (cluster.state === 'degraded' && cluster.lost.length) {
+  } else if (!past && cluster.state === 'degraded' && cluster.lost.length) {
     const left = cluster.world.size - cluster.lost.length;
     parts.push(
       trans._n(
@@ -232,7 +250,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
   } else if (cluster.notebooks.length) {
     parts.push(cluster.notebooks.map(nameOf).join(', '));
   }
-  if (cluster.ends_at !== null) {
+  if (cluster.ends_at !== null && !past) {
     const left = cluster.ends_at - props.now / 1000;
     parts.push(
       cluster.ends_at === cluster.limit_at

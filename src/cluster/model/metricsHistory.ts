@@ -77,6 +77,7 @@ export function thinned(points: IPoint[], most: number): IPoint[] {
   const thin = points.filter((point, i) => {
     const marked =
       point.slowed.length > 0 ||
+      newlyLost(point, points[i - 1]).length > 0 ||
       (i > 0 && point.generation !== points[i - 1].generation);
     const drawn = i >= first && i < end;
     const stays =
@@ -91,6 +92,15 @@ export function thinned(points: IPoint[], most: number): IPoint[] {
   const kept = thin.slice(-most);
   const earlier = points.slice(first, end).filter(p => p.at < kept[0].at);
   return [...earlier, ...kept];
+}
+
+/** Ranks that were lost since the point before; none if that is unknown. */
+export function newlyLost(
+  { lost }: IPoint,
+  before: IPoint | undefined
+): number[] {
+  const earlier = before?.lost;
+  return earlier ? (lost ?? []).filter(rank => !earlier.includes(rank)) : [];
 }
 
 /** Returns the value if it is a number: NaN and infinity are sent as text. */
@@ -112,6 +122,7 @@ function pastPoint(point: Point, before: Point | undefined): IPoint {
     ...metricsOf(point),
     at: (point.at as number) * 1000,
     generation: point.generation ?? 0,
+    lost: point.lost ?? null,
     own: Float32Array.from(own, seconds => seconds ?? NaN),
     middle: median(own.filter(seconds => seconds !== null)),
     slowed: (slow ?? []).filter(rank => !before?.slow?.includes(rank)),
@@ -127,12 +138,17 @@ function pointOf(cluster: Cluster, marked: Set<string>): IPoint {
     ...metricsOf(cluster.metrics),
     at: Date.now(),
     generation: cluster.world.generation,
+    lost: lostOf(cluster),
     own: new Float32Array(own),
     middle,
     slowed: slowedNow(cluster, marked),
     slow: cluster.ranks.filter(r => r.slow).map(r => r.rank),
     networkMiddle: traffic.length > 1 ? median(traffic) : null
   };
+}
+
+function lostOf({ lost }: Cluster): number[] {
+  return lost.map(({ rank }) => rank);
 }
 
 /** What a point has of the metrics of a world, now or in its history; a field may be missing in an earlier version's. */

@@ -55,7 +55,7 @@ it('is no other one where its own has ended, until one is started for it', () =>
   const other = makeCluster({ id: 'b', notebooks: [] });
   expect(usedBy([own, other], 'e.ipynb', 'a')?.id).toBe('a');
   expect(usedBy([other], 'e.ipynb', 'a')).toBeNull();
-  expect(usedBy([own, other], 'e.ipynb', 'b')?.id).toBe('a');
+  expect(usedBy([own, other], 'e.ipynb', 'b')?.id).toBe('b');
   // its kernel takes the one that the panel has started for it, whatever else runs
   const third = makeCluster({ id: 'c', notebooks: [] });
   expect(usedBy([other, third], 'e.ipynb', 'c')?.id).toBe('c');
@@ -76,5 +76,14 @@ it('is of several that name the notebook the one that its kernel used last', () 
   const a = makeCluster({ id: 'a', notebooks: ['e.ipynb'] });
   const b = makeCluster({ id: 'b', notebooks: ['e.ipynb'] });
   expect(attachedTo([a, b], 'e.ipynb', 'a')?.id).toBe('a');
-  expect(attachedTo([a, b], 'e.ipynb')?.id).toBe('b');
+  // its kernel has recorded none, as after two calls of `dt.start`: it asks for a choice
+  expect(attachedTo([a, b], 'e.ipynb')).toBeNull();
+  expect(attachedTo([b], 'e.ipynb')?.id).toBe('b');
+});
+
+it('is none once the one that its kernel used last has ended, also if the kernel is still attached to another', () => {
+  const b = makeCluster({ id: 'b', notebooks: ['e.ipynb'] });
+  expect(attachedTo([b], 'e.ipynb', 'a')).toBeNull();
+  expect(usedBy([b], 'e.ipynb', 'a')).toBeNull();
+  expect(usedBy([b], 'e.ipynb', 'b')?.id).toBe('b');
 });

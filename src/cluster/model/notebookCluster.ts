@@ -7,8 +7,10 @@ import { serverRoot } from '../../locations/serverRoot';
 import { Cluster, ICurrentNotebook, IKernelRecords } from '../../tokens';
 
 /**
- * The cluster that a notebook uses: the attached one that its kernel used last, else the newest attached one,
- * else the one that still runs a cell of the notebook, as after the end of its kernel.
+ * The cluster that a notebook uses: the attached one that its kernel used last, and no other one once that has ended,
+ * as the kernel refuses cells then. Of a kernel that has recorded none, the only attached one, as it takes that, but
+ * asks for a choice between several; else the one that still runs a cell of the notebook, as after the end of its
+ * kernel.
  *
  * @param path - the notebook's, as its kernel has it: `IKernelRecords.kernelPath`.
  * @param last - id of the cluster that its kernel used last: `IKernelRecords.lastCluster`.
@@ -22,15 +24,16 @@ export function attachedTo(
   const own = (notebook: string | null): boolean =>
     notebook !== null && isNotebook(path, notebook, root);
   const naming = clusters.filter(cluster => cluster.notebooks.some(own));
-  return (
-    naming.find(cluster => cluster.id === last) ??
-    naming.filter(isLiving).pop() ??
-    naming.pop() ??
-    clusters
-      .filter(cluster => cluster.running.some(cell => own(cell.notebook)))
-      .pop() ??
-    null
+  const running = clusters.filter(cluster =>
+    cluster.running.some(cell => own(cell.notebook))
   );
+  if (last !== null) {
+    return [...naming, ...running].find(({ id }) => id === last) ?? null;
+  }
+  const living = naming.filter(isLiving);
+  return living.length > 1
+    ? null
+    : (living[0] ?? naming.pop() ?? running.pop() ?? null);
 }
 
 /** That notebooks other than the current one use a cluster; empty if none does. */

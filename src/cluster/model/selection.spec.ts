@@ -58,6 +58,30 @@ it('stays at a cluster that its notebook has left, and goes to no other', () => 
   expect(selection.cluster?.id).toBe('b');
 });
 
+it('goes to no cluster to which the kernel is still attached once the one that it used has ended, until it chooses it', () => {
+  const { selection, hear } = make();
+  const use = (lastCluster: string): void =>
+    selection.setNotebook({
+      path: 'x.ipynb',
+      lastCluster,
+      kernel: 'python3',
+      lacks: false
+    });
+  const [first, second] = [one, two].map(c => ({
+    ...c,
+    notebooks: ['x.ipynb']
+  }));
+  use('b');
+  hear(second);
+  hear(first, second);
+  use('a');
+  expect(selection.cluster?.id).toBe('a');
+  hear(second);
+  expect(selection.cluster).toMatchObject({ id: 'a', state: 'stopped' });
+  use('b');
+  expect(selection.cluster?.id).toBe('b');
+});
+
 it('keeps the stopped cluster of a notebook while others start, and says who has stopped it', () => {
   const model = makeLiveState();
   const selection = new Selection(model);

@@ -109,6 +109,9 @@ export class Selection implements ISelection {
           // its own cluster has been stopped, which can be started again
           this._selected = this._among(this._ended)?.id ?? this._selected;
         }
+      } else if (lastCluster !== notebook.lastCluster) {
+        // it may have chosen one to which it was attached before, so that no frame tells of it
+        this._follow();
       }
       this._emit();
     }

@@ -11,6 +11,8 @@ interface IShowing {
   first: number;
   /** Show more of them; null if they are no longer available. */
   show: (() => void) | null;
+  /** Why they are not; empty if they are, or if that is not known yet. */
+  why?: string;
 }
 
 /** The lines of a cell that only the journal has. */
@@ -28,7 +30,7 @@ export interface ILeftRows extends IShowing {
 /** The lines that are drawn before and after those that are not, which are at least where the page lacks lines. */
 export function shownOf(
   lines: readonly ILine[],
-  left: Omit<ILeftRows, 'show'>
+  left: Omit<ILeftRows, 'show' | 'why'>
 ): { first: readonly ILine[]; last: readonly ILine[] } {
   const half = MOST_LINES / 2;
   const lacks = left.gone > 0 || left.atLeast;

@@ -44,6 +44,19 @@ it('promises no number of lines that it does not know', () => {
   expect(drawn(0)).toContain('More lines are not shown.');
 });
 
+it('says why lines that are not drawn are not available any more', () => {
+  const drawn = (show: (() => void) | null): string =>
+    renderToStaticMarkup(
+      <Lines
+        lines={parseLines('[0-1] a\n', false)}
+        left={{ gone: 7, first: MOST_LINES / 2, show, why: 'It has ended.' }}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  expect(drawn(null)).toContain('7 more lines. It has ended.');
+  expect(drawn(() => undefined)).not.toContain('It has ended.');
+});
+
 const alike = (from: number, to: number, one = 'step', other = one): string =>
   Array.from(
     { length: to - from },

@@ -32,7 +32,7 @@ export function Lines(props: {
         <li className="jp-DtrainOutput-left">
           <Label ranks={[]} />
           <span>
-            {text}{' '}
+            {text} {!left.show && left.why}
             {left.show && (
               <button
                 type="button"

@@ -81,6 +81,11 @@ export function TimeChart(props: {
     plot.current?.setData(data(props));
   });
 
+  useEffect(() => {
+    // where the axis stays as it is, new data doesn't make it format its times again
+    plot.current?.redraw(true, true);
+  }, [props.end]);
+
   return (
     <div
       ref={host}

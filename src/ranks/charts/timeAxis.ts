@@ -1,7 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { IPoint } from '../../tokens';
-import { formatClock } from '../../metrics/format';
+import { newlyLost } from '../../cluster/model/metricsHistory';
+import { formatClock, formatRanks } from '../../metrics/format';
 import { IMark } from './marks';
 import { rebuilds } from '../model/rankMetrics';
 
@@ -38,6 +39,12 @@ export function axisOf(
     times: points.map(p => p.at),
     marks: [
       ...rebuilds(points).map(at => ({ at, label: trans.__('group rebuilt') })),
+      ...points.flatMap((point, i) => {
+        const lost = newlyLost(point, points[i - 1]);
+        return lost.length
+          ? [{ at: point.at, label: lostText(lost, trans) }]
+          : [];
+      }),
       ...points.flatMap(({ at, slowed }) =>
         slowed.map(rank => ({
           at,
@@ -50,6 +57,15 @@ export function axisOf(
     end: over ? null : trans.__('now'),
     none: noSteps(earlier, trans)
   };
+}
+
+function lostText(lost: readonly number[], trans: TranslationBundle): string {
+  return trans._n(
+    'rank %2 lost',
+    'ranks %2 lost',
+    lost.length,
+    formatRanks(lost)
+  );
 }
 
 /** Text of a chart for a period without steps; empty if there were none before it, either. */

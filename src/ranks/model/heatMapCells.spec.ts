@@ -13,6 +13,7 @@ const point = (at: number, own: number[], generation = 0) => ({
   own: Float32Array.from(own),
   middle: median(own.filter(v => !Number.isNaN(v))),
   slowed: [],
+  lost: null,
   slow: null as number[] | null,
   overheadError: null,
   unsure: 0,

@@ -13,6 +13,7 @@ const point = (at: number, own: number[], generation = 0) => ({
   own: Float32Array.from(own),
   middle: median(own.filter(v => !Number.isNaN(v))),
   slowed: [],
+  lost: null,
   slow: null as number[] | null,
   overheadError: null,
   unsure: 0,
@@ -101,4 +102,9 @@ it('marks where the world was rebuilt', () => {
   expect(rebuilds([point(1, []), point(2, [], 1), point(3, [], 1)])).toEqual([
     2
   ]);
+});
+
+it('marks rebuilds once that follow each other at once, as where a lost rank is replaced before a shrink', () => {
+  const at = [0, 1, 2, 9, 60].map((second, i) => point(second * 1e3, [], i));
+  expect(rebuilds(at)).toEqual([9e3, 60e3]);
 });

@@ -69,9 +69,16 @@ export function hasNetwork(cluster: Cluster): boolean {
   return new Set(cluster.nodes.map(n => n.address)).size > 1;
 }
 
+/**
+ * To go on without a lost rank may take two rebuilds, as it is replaced where higher ranks remain; they are shown as
+ * one, like others that follow each other so soon. ms.
+ */
+const ONE_REBUILD = 10_000;
+
 /** Times at which the world was rebuilt, ms. */
 export function rebuilds(points: readonly IPoint[]): number[] {
-  return points
+  const all = points
     .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)
     .map(p => p.at);
+  return all.filter((at, i) => !(all[i + 1] - at < ONE_REBUILD));
 }

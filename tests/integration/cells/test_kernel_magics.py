@@ -226,7 +226,16 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
             "To stop it: %distributed attach own, then %distributed stop. "
             "To change its size instead: %distributed attach own, then %distributed resize 2."
         )
-        assert other.run("%distributed stop").stdout == "second is stopped.\n"
+        one.run("%distributed attach second")
+        assert other.run("%distributed stop").stdout == (
+            "second is stopped. It was also used by owner.ipynb, whose variables there are gone, too.\n"
+        )
+        # its kernel is still attached to these, but runs no cell there
+        assert other.run("%distributed attach").stdout.splitlines() == [
+            "nb: 2 ranks, used by owner.ipynb, and earlier by this one",
+            "own: 1 rank, used earlier by this notebook",
+            "Use it in this notebook: %distributed attach nb",
+        ]
         assert "no cluster: second was stopped by this notebook at " in other.run("%distributed stop").error
         assert {r.name for r in head_records.living() if not r.warm} == {"nb", "own"}
     finally:

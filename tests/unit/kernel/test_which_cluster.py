@@ -59,14 +59,31 @@ def test_a_start_in_a_notebook_that_shared_a_cluster_says_that_it_uses_another_o
 
 
 def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
-    assert cluster_choice.choice([], "c.ipynb") == "No cluster is running. Start one: %distributed start"
+    def choice(running: list[Cluster], *, uses: bool = True) -> list[str]:
+        return cluster_choice.choice(running, "c.ipynb", lambda _: uses).splitlines()
+
+    assert choice([]) == ["No cluster is running. Start one: %distributed start"]
     running = [named("nb", "d/a.ipynb", "c.ipynb"), named("free")]
-    assert cluster_choice.choice(running, "c.ipynb").splitlines() == [
+    assert choice(running) == [
         "nb: 2 ranks, used by this notebook and a.ipynb",
         "free: 2 ranks, used by no notebook",
         "Use it in this notebook: %distributed attach free",
     ]
-    assert cluster_choice.choice(running[:1], "c.ipynb") == "nb: 2 ranks, used by this notebook and a.ipynb"
+    assert choice(running[:1]) == ["nb: 2 ranks, used by this notebook and a.ipynb"]
+    # its kernel is still attached to them, but its cells run on another one, or on none once that has ended
+    assert choice([running[0], named("old", "c.ipynb")], uses=False) == [
+        "nb: 2 ranks, used by a.ipynb, and earlier by this one",
+        "old: 2 ranks, used earlier by this notebook",
+        "Use it in this notebook: %distributed attach nb",
+    ]
+
+
+def test_who_stops_a_cluster_is_told_which_other_notebooks_have_used_it() -> None:
+    assert cluster_choice.stopped("nb", None, "c.ipynb") == "nb is stopped."
+    assert cluster_choice.stopped("nb", named("nb", "c.ipynb"), "c.ipynb") == "nb is stopped."
+    assert cluster_choice.stopped("nb", named("nb", "d/a.ipynb", "b.ipynb", "c.ipynb"), "c.ipynb") == (
+        "nb is stopped. It was also used by a.ipynb and b.ipynb, whose variables there are gone, too."
+    )
 
 
 def test_advice_on_another_notebooks_loop_says_whose_it_is() -> None:

@@ -13,7 +13,7 @@ from dtrain_lab.head.metrics import history
 from dtrain_lab.metrics.history import point, scalars, to_csv
 from dtrain_lab.metrics.over_ranks import with_largest
 from dtrain_lab.services.metrics_export import export, write
-from dtrain_lab.wire.cluster import Cluster, Rank
+from dtrain_lab.wire.cluster import Cluster, Lost, Rank
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
@@ -155,7 +155,7 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
         world = replace(world, world=replace(world.world, generation=generation))
         if found.due(at, {}, trains=trains, ended=False):
             found.add(at, world)
-        if found.rests(at, generation):
+        if found.rests(at, generation, ()):
             found.rest(at, world)
 
     for at, generation in ((10.0, 0), (11.0, 0), (13.0, 1), (14.0, 1), (18.0, 1)):
@@ -168,3 +168,13 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
     assert [p.own_s for p in points] == [(), (), (), (0.5,)]
     assert [p.slow for p in points] == [(), (), (), (0,)]
     assert [p.at for p in found.since(0)] == [p.at for p in kept] == [19.0], "exports have only training"
+
+
+def test_a_reload_finds_when_a_rank_was_lost() -> None:
+    found = history.History(1.0, lambda _: None, idle_s=5.0)
+    ranks = (Rank(0, "a", 0, "cpu", 1, "idle"), Rank(1, "a", 1, "cpu", 1, "idle"))
+    world = training("c", ranks, metrics=Metrics())
+    for at, lost in ((10.0, ()), (11.0, (1,)), (12.0, (1,)), (13.0, ())):
+        if found.rests(at, 0, lost):
+            found.rest(at, replace(world, lost=tuple(Lost(rank, "was killed", at) for rank in lost)))
+    assert [(p.at, p.lost) for p in found.since(0, idle=True)] == [(10.0, ()), (11.0, (1,)), (13.0, ())]
