@@ -67,7 +67,9 @@ class Group<T extends ILine> {
           all.map(r => r.positions),
           differ
         ) ||
-        (differ.length > 1 && inLine(all, differ[0]) === null)
+        (differ.length > 1 &&
+          inLine(all, differ[0]) === null &&
+          growth(atRanks(all, differ[0])) === null)
       ) {
         return false;
       }
@@ -155,28 +157,46 @@ function ownOf(run: readonly IRun<ILine>[]): IPlace | null {
 
 /** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
 function inLine(run: readonly IRun<ILine>[], at: number): string | null {
-  return counts(
-    run.flatMap(({ line, numbers }) =>
+  return counts(atRanks(run, at));
+}
+
+/** A rank, and its number at a position of a line. */
+interface IRankNumber {
+  rank: number;
+  of: INumber;
+}
+
+/** The numbers of all ranks at a position, in the order of the ranks. */
+function atRanks(run: readonly IRun<ILine>[], at: number): IRankNumber[] {
+  return run
+    .flatMap(({ line, numbers }) =>
       line.ranks.map(rank => ({ rank, of: numbers[at] }))
     )
+    .sort((a, b) => a.rank - b.rank);
+}
+
+/** By how much numbers grow with each rank; null if they don't, or not evenly. */
+function growth(all: readonly IRankNumber[]): number | null {
+  const [first, last] = [all[0], all[all.length - 1]];
+  const each = (last.of.value - first.of.value) / (last.rank - first.rank);
+  const even = all.every(
+    n => n.of.value === first.of.value + each * (n.rank - first.rank)
   );
+  return even && each > 0 ? each : null;
 }
 
 /** Maximum number of ranks whose integers are listed one by one if they have no order. */
 const MOST_LISTED = 8;
 
 /**
- * Integers of several ranks in one line: "0…3" only if they grow evenly with the rank, so that each rank's
- * can be derived; else "1, 1, 0, 3" in the order of the ranks, and null if there are many.
+ * Integers of several ranks in one line, in the order of the ranks: "0…3" only if they grow by one from rank to
+ * rank, so that nobody reads it as a range that holds others; else "1, 1, 0, 3" or "15, 30", and null if there
+ * are many.
  */
-function counts(of: readonly { rank: number; of: INumber }[]): string | null {
-  const all = [...of].sort((a, b) => a.rank - b.rank);
+function counts(all: readonly IRankNumber[]): string | null {
   const [first, last] = [all[0], all[all.length - 1]];
-  const each = (last.of.value - first.of.value) / (last.rank - first.rank);
-  const even = all.every(
-    n => n.of.value === first.of.value + each * (n.rank - first.rank)
-  );
-  if (even && each > 0) {
+  const inRow = all.every((n, i) => n.of.value === first.of.value + i);
+  if (inRow || growth(all) === 1) {
     return `${first.of.text}…${last.of.text}`;
   }
   return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;

@@ -30,7 +30,19 @@ it('tells numbers that do not grow with the rank one by one: the culprit is seen
     fold(of.map((n, rank) => `[${rank}] ${n} rows\n`).join('')).map(shown);
   expect(rows([1, 1, 0, 3])).toEqual(['1, 1, 0, 3 rows']);
   expect(rows([1, 0])).toEqual(['1, 0 rows']);
-  expect(rows([10, 20, 30, 40])).toEqual(['10…40 rows']);
+  expect(rows([10, 20, 30, 40])).toEqual(['10, 20, 30, 40 rows']);
+  // no range, and no list with something left out
+  expect(rows([15, 30])).toEqual(['15, 30 rows']);
+  expect(rows([15, 16])).toEqual(['15…16 rows']);
+  const fours = Array.from({ length: 16 }, (_, rank) => rank * 4);
+  expect(rows(fours)).toEqual(['0 to 60 rows']);
+  expect(fold('[0] 4 rows\n[2] 5 rows\n[7] 6 rows\n').map(shown)).toEqual([
+    '4…6 rows'
+  ]);
+  // also at two places, however many ranks
+  expect(
+    fold(fours.map((n, rank) => `[${rank}] ${n} of ${n}\n`).join('')).map(shown)
+  ).toEqual(['0 to 60 of 0 to 60']);
   expect(rows([10, 20, 30, 41])).toEqual(['10, 20, 30, 41 rows']);
   expect(fold('[0-2] 5 rows\n[3] 2 rows\n').map(shown)).toEqual([
     '5, 5, 5, 2 rows'
@@ -124,7 +136,7 @@ it.each([
 it('leaves a value that stands out a line of its own', () => {
   const lines = fold('[2] 0 rows\n[0] 24,000 rows\n[3] 24,012 rows\n');
   expect(lines.map(l => [l.ranks, shown(l)])).toEqual([
-    [[0, 3], '24,000…24,012 rows'],
+    [[0, 3], '24,000, 24,012 rows'],
     [[2], '0 rows']
   ]);
   expect(fold('[0] loss 2.1\n[1] loss 900.5\n')).toHaveLength(2);
