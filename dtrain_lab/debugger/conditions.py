@@ -19,6 +19,9 @@ HIT_COUNT = re.compile(
     rf"(?:{SIGN})?\s*{NUMBER}|%\s*(?P<divisor>{NUMBER})(?:\s*(?P<sign>{SIGN})\s*(?P<remainder>{NUMBER}))?"
 )
 
+MESSAGE_LINE = 2
+"""Line of the message in a breakpoint's condition, whose tests are in the first one: errors are told apart by it."""
+
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
 
@@ -84,10 +87,10 @@ def for_rank(point: Breakpoint, path: str, rank: int) -> dict[str, object]:
         tests.append(_count_test(point, path))
     if point.log:
         # the rank prints it, so that it is part of the cell's output; `print` returns None, so it never stops
-        tests.append(_with_rank(_log_call(point.log), rank))
+        tests.append(f"\n{_with_rank(_log_call(point.log), rank)}")
     if not tests:
         return {"line": point.line}
-    condition = tests[0] if len(tests) == 1 else " and ".join(f"({test})" for test in tests)
+    condition = " and ".join(f"({test})" for test in tests) if len(tests) > 1 or point.log else tests[0]
     return {"line": point.line, "condition": condition}
 
 

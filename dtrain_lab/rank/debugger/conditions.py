@@ -7,8 +7,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from dtrain_lab.debugger.conditions import MESSAGE_LINE
+
 MOST_TEXT = 200
 NOTE = "The condition of the breakpoint at {} failed, so it did not stop: {}"
+MESSAGE_NOTE = "The message of the breakpoint at {} failed, so it was not printed: {}"
 
 
 class Conditions:
@@ -20,8 +23,8 @@ class Conditions:
 
     def __init__(self, failed: Callable[[str, int, str], None]) -> None:
         self._failed = failed
-        self._first_errors: dict[tuple[str, int], str] = {}
-        """File and line of a breakpoint → the first error of its condition since the cell began."""
+        self._first_errors: dict[tuple[str, int], tuple[str, str]] = {}
+        """File and line of a breakpoint → what to say of its first error since the cell began, and its text."""
 
     def install(self) -> None:
         """Take over from pydevd, which the adapter has loaded; without it there is nothing to take over."""
@@ -40,8 +43,8 @@ class Conditions:
         Args:
             named: names a line of a file for the user.
         """
-        for (file, line), text in sorted(self._first_errors.copy().items()):
-            return NOTE.format(named(file, line), text)
+        for (file, line), (note, text) in sorted(self._first_errors.copy().items()):
+            return note.format(named(file, line), text)
         return ""
 
     def _is_met(self, _: Any, point: Any, frame: FrameType) -> Any:
@@ -56,6 +59,12 @@ class Conditions:
             text = f"{type(error).__name__}: {error}".strip(": ")[:MOST_TEXT]
             place = frame.f_code.co_filename, int(getattr(point, "line", 0))
             if place not in self._first_errors:  # once per line: the text may differ in each iteration
-                self._first_errors[place] = text
+                self._first_errors[place] = (MESSAGE_NOTE if _in_message(error) else NOTE, text)
                 self._failed(*place, text)
             return False
+
+
+def _in_message(error: Exception) -> bool:
+    """Whether the message of a breakpoint has failed: it stands in the second line of what is evaluated."""
+    evaluated = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    return evaluated is not None and evaluated.tb_lineno == MESSAGE_LINE

@@ -179,8 +179,24 @@ def test_a_condition_that_raises_is_told_and_stops_nowhere(
     said = Running(cluster, "print(steps.train(rank))").end().stderr
     for rank in range(2):
         assert said[rank].count("at steps.py:7 failed, so it did not stop: NameError: name 'nosuch'") == 1
-    wait_until(lambda: debugger.state.points[0].error, 10, "the error to be known")
-    assert debugger.state.points[0].error == "NameError: name 'nosuch' is not defined (on ranks 0–1)"
+    error = "NameError: name 'nosuch' is not defined (on ranks 0–1)"
+    wait_until(lambda: debugger.state.points[0].error == error, 10, "the error of both ranks to be known")
+
+
+@pytest.mark.parametrize("condition", ["", "rank >= 0"])
+def test_a_message_that_raises_is_not_called_a_condition(
+    cluster: dt.Cluster, debugger: Debugger, module: Path, condition: str
+) -> None:
+    debugger.set_breakpoint(str(module), 7, condition=condition, log="y is {nosuch}")
+    said = Running(cluster, "print(steps.train(rank))").end().stderr
+    for rank in range(2):
+        told = "The message of the breakpoint at steps.py:7 failed, so it was not printed: NameError: name 'nosuch'"
+        assert said[rank].count(told) == 1
+        assert "condition" not in said[rank]
+    debugger.clear()
+    debugger.set_breakpoint(str(module), 7, condition="nosuch > 3", log="y is {y}")
+    said = Running(cluster, "print(steps.train(rank))").end().stderr
+    assert said[0].count("The condition of the breakpoint at steps.py:7 failed, so it did not stop") == 1
 
 
 @pytest.mark.parametrize(
