@@ -82,6 +82,8 @@ export function Fields(
     profiles: readonly Profile[];
     /** The server's latest plan, or null. */
     plan: JobPlan | null;
+    /** Whether a cell of the notebook is tagged "parameters". */
+    tagged: boolean;
   }
 ): JSX.Element {
   const { form, change, problems, profiles, plan, trans } = props;
@@ -102,6 +104,7 @@ export function Fields(
         text={form.parameters}
         change={parameters => change({ parameters })}
         problem={problems.parameters}
+        tagged={props.tagged}
         trans={trans}
       />
       <Environment

@@ -16,20 +16,22 @@ export function Parameters(props: {
   text: string;
   change: (text: string) => void;
   problem?: IProblem;
+  /** Whether a cell of the notebook has the tag. */
+  tagged: boolean;
   trans: TranslationBundle;
 }): JSX.Element {
   const { text, change, problem, trans } = props;
   const [asText, setAsText] = useState(false);
   let fields: IParameter[] | null = null;
   try {
-    fields = asText ? null : linesOf(text);
+    fields = linesOf(text);
   } catch (error) {
     if (!(error instanceof NoAssignment)) {
       throw error;
     }
     // assignments that can't be shown as fields stay text
   }
-  if (fields?.length) {
+  if (fields?.length && !asText) {
     const wrong = new Set(problem?.parameters);
     const keys = uniqueKeys(fields.map(field => field.name));
     return (
@@ -38,7 +40,9 @@ export function Parameters(props: {
         problem={problem}
         help={
           <>
-            {trans.__('From the cell tagged parameters.')}{' '}
+            {props.tagged
+              ? trans.__('From the cell tagged parameters.')
+              : untaggedText(trans)}{' '}
             <button
               type="button"
               className="jp-DtrainUi-link"
@@ -87,8 +91,12 @@ export function Parameters(props: {
       problem={problem}
       help={
         <>
-          {trans.__('These replace the values in the cell tagged parameters.')}{' '}
-          {asText && (
+          {props.tagged
+            ? trans.__(
+                'These replace the values in the cell tagged parameters.'
+              )
+            : untaggedText(trans)}{' '}
+          {asText && !!fields?.length && (
             <button
               type="button"
               className="jp-DtrainUi-link"
@@ -110,9 +118,19 @@ export function Parameters(props: {
           spellCheck={false}
           value={text}
           aria-invalid={!!problem}
-          onChange={event => change(event.target.value)}
+          onChange={event => {
+            setAsText(true); // the box would become fields under the cursor
+            change(event.target.value);
+          }}
         />
       )}
     </Row>
+  );
+}
+
+/** Where values go if no cell has the tag. */
+function untaggedText(trans: TranslationBundle): string {
+  return trans.__(
+    'No cell of the notebook is tagged parameters, so these values are set before its first cell.'
   );
 }

@@ -148,6 +148,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         problems={problemsOf(faults, checked.error, found, trans)}
         profiles={profiles}
         plan={shownPlan}
+        tagged={notebook.tagged}
         trans={trans}
       />
     </FormFrame>

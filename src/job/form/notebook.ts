@@ -18,6 +18,8 @@ export interface INotebook {
   path: string;
   /** Current assignments of its tagged cell. */
   readonly parameters: string;
+  /** Whether a cell is tagged "parameters" now. */
+  readonly tagged: boolean;
   /** Current texts of its code cells. */
   readonly sources: readonly string[];
   /** Save it if it has changed; resolves to whether it had. */
@@ -135,8 +137,9 @@ function notebookOf(
 ): INotebook {
   const panel = (): NotebookPanel | undefined =>
     tracker?.find(p => p.context.path === path);
-  /** The last known assignments: its tab may be closed. */
+  /** What was last known: its tab may be closed. */
   let parameters = '';
+  let tagged = false;
   let sources: readonly string[] = [];
   const waiting = new Set<() => void>();
   /** Kernel that was busy when its names were requested. */
@@ -159,6 +162,13 @@ function notebookOf(
         parameters = parametersIn(open);
       }
       return parameters;
+    },
+    get tagged(): boolean {
+      const open = panel();
+      if (open?.context.isReady) {
+        tagged = taggedCell(open) !== null;
+      }
+      return tagged;
     },
     get sources(): readonly string[] {
       const open = panel();
