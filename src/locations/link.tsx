@@ -1,3 +1,4 @@
+import { PathExt } from '@jupyterlab/coreutils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyJSONObject } from '@lumino/coreutils';
@@ -23,12 +24,21 @@ export function LocationLink(props: {
   }
   const { notebook, cell, cell_id, file, line } = place;
   const args = { notebook, cell, cell_id, file, line } as ReadonlyJSONObject;
+  const at = file ?? notebook ?? undefined;
+  const title =
+    cell && props.byPosition
+      ? trans.__(
+          'The cell has the number %1 in the executed notebook. In %2, it may have another one.',
+          cell,
+          at ? PathExt.basename(at) : trans.__('the open notebook')
+        )
+      : at;
   return (
     <CommandLink
       command={CommandIDs.goToLocation}
       args={{ ...args, byPosition: !!props.byPosition }}
       commands={commands}
-      title={file ?? notebook ?? undefined}
+      title={title}
     >
       {words}
     </CommandLink>
