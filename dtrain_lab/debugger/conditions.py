@@ -20,7 +20,10 @@ HIT_COUNT = re.compile(
 )
 
 MESSAGE_LINE = 2
-"""Line of the message in a breakpoint's condition, whose tests are in the first one: errors are told apart by it."""
+"""Line of the message in a breakpoint's condition; the tests are in the first line.
+
+The line of an error tells which of them has failed.
+"""
 
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 

@@ -24,7 +24,7 @@ class Conditions:
     def __init__(self, failed: Callable[[str, int, str], None]) -> None:
         self._failed = failed
         self._first_errors: dict[tuple[str, int], tuple[str, str]] = {}
-        """File and line of a breakpoint → what to say of its first error since the cell began, and its text."""
+        """File and line of a breakpoint → the note on its first error since the cell began, and its text."""
 
     def install(self) -> None:
         """Take over from pydevd, which the adapter has loaded; without it there is nothing to take over."""

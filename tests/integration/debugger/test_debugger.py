@@ -190,7 +190,7 @@ def test_a_message_that_raises_is_not_called_a_condition(
     debugger.set_breakpoint(str(module), 7, condition=condition, log="y is {nosuch}")
     said = Running(cluster, "print(steps.train(rank))").end().stderr
     for rank in range(2):
-        told = "The message of the breakpoint at steps.py:7 failed, so it was not printed: NameError: name 'nosuch'"
+        told = "The message of the breakpoint at steps.py:7 failed, so it was not printed: NameError: "
         assert said[rank].count(told) == 1
         assert "condition" not in said[rank]
     debugger.clear()
