@@ -94,6 +94,8 @@ export class CellOutputModel implements IDisposable {
   /** Show the output of these ranks. */
   choose(choice: Choice): void {
     this._chosen = choice;
+    // what was added to the view before would take the page seconds to draw anew
+    this._first = MOST_LINES / 2;
     this._read();
   }
 
