@@ -12,6 +12,8 @@ import { doingOf, titleOf } from './texts';
 
 interface IGroupProps {
   group: IStackGroup;
+  /** Whether the ranks have ended: they do nothing any more. */
+  ended: boolean;
   byPosition: boolean;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -32,7 +34,7 @@ export function Group(props: IGroupProps): JSX.Element {
       data-blamed={group.blamed ? (group.moves ? 'slow' : 'stuck') : undefined}
     >
       <h3>
-        <Glyph kind={glyphOf(group)} label="" />
+        <Glyph kind={props.ended ? 'off' : glyphOf(group)} label="" />
         <b title={formatRanks(group.ranks)}>{title}</b>
         {own && frames.length > 1 && (
           <LocationLink

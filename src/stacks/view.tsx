@@ -6,6 +6,7 @@ import React from 'react';
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
 import { formatClock } from '../metrics/format';
+import { Action } from '../ui/actionButton';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/icons/viewIcons';
 import { IAnswer, useStacks } from './answer';
@@ -57,9 +58,8 @@ function View(
         {...props}
         answer={answer}
         groups={groups}
-        busy={busy}
         ended={ended}
-        onAgain={() => void refresh()}
+        onAgain={refresh}
       />
       {ended && (
         <p className="jp-DtrainUi-note" role="status">
@@ -75,7 +75,7 @@ function View(
         {waits
           ? trans.__('Asking the ranks where they are…')
           : answer && groups.length > 0
-            ? saidOf(answer, over, groups, trans)
+            ? saidOf(answer, over || ended, groups, trans)
             : null}
       </div>
       {error !== null && (
@@ -97,6 +97,7 @@ function View(
         <Group
           key={`${group.ranks[0]}`}
           group={group}
+          ended={ended}
           byPosition={of.kind === 'job'}
           commands={props.commands}
           trans={trans}
@@ -113,10 +114,10 @@ function saidOf(
   groups: readonly IStackGroup[],
   trans: TranslationBundle
 ): string {
-  const text = answer.verdict?.text;
+  const text = answer.verdict?.text ?? sentenceOf(groups, trans);
   return over
-    ? trans.__('At %1: %2', formatClock(answer.at, true), text ?? '')
-    : (text ?? sentenceOf(groups, trans));
+    ? trans.__('At %1: %2', formatClock(answer.at, true), text)
+    : text;
 }
 
 /** Whose stacks these are, as of when, and what can be done with them. */
@@ -125,10 +126,9 @@ function Head(
     answer: IAnswer | null;
     groups: readonly IStackGroup[];
     only: readonly number[] | null;
-    busy: boolean;
     ended: boolean;
     onAll: () => void;
-    onAgain: () => void;
+    onAgain: () => Promise<void>;
   }
 ): JSX.Element {
   const { of, answer, groups, trans } = props;
@@ -147,15 +147,11 @@ function Head(
           {trans.__('All ranks')}
         </button>
       )}
-      <button
-        type="button"
-        className="jp-DtrainUi-button"
-        disabled={props.busy || props.ended}
-        title={props.ended ? trans.__('%1 has ended.', of.name) : undefined}
+      <Action
+        label={trans.__('Refresh')}
+        why={props.ended ? trans.__('%1 has ended.', of.name) : null}
         onClick={props.onAgain}
-      >
-        {trans.__('Refresh')}
-      </button>
+      />
       <button
         type="button"
         className="jp-DtrainUi-button"
