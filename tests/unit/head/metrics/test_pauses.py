@@ -52,7 +52,8 @@ def test_the_verdict_on_a_hang_counts_no_pause(monkeypatch: pytest.MonkeyPatch) 
     found = collector.stuck(state)
     assert found is not None
     assert found.since_s == pytest.approx(12.0)
-    for now in (106.0, 107.0, 108.0):  # each step of the rank that is awaited pauses it again
+    for step in range(3):  # each step of the rank that is awaited pauses it again
+        now += step
         collector.pauses.update({1: ""})
         collector.pauses.update({})
         assert collector.stuck(state) is None
