@@ -22,6 +22,7 @@ export type Frame = Schemas['LiveFrame'];
 export type CellKind = Schemas['CellRecord']['kind'];
 export type CellRecord = Schemas['CellRecord'];
 export type Job = Schemas['Job'];
+export type JobError = Schemas['JobError'];
 export type JobPlan = Schemas['JobPlan'];
 export type JobRequest = Schemas['JobRequest'];
 export type JobMetrics = Schemas['JobMetrics'];

@@ -1,4 +1,4 @@
-import { INotebookContent } from '@jupyterlab/nbformat';
+import { IError, INotebookContent, isCode } from '@jupyterlab/nbformat';
 import { NotebookModel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -34,8 +34,9 @@ it('opens as unmodified if its notebook was never open in JupyterLab', async () 
     const made = { cells: [cell], metadata, nbformat: 4, nbformat_minor: 5 };
     const executed = async (): Promise<INotebookContent> => made;
     const drive = new ExecutedDrive(
-      { executed } as unknown as IJobs,
-      {} as ServerConnection.ISettings
+      { executed, get: async () => ({ error: null }) } as unknown as IJobs,
+      {} as ServerConnection.ISettings,
+      nullTranslator.load('x')
     );
     const { content } = await drive.get('abc/a (night).ipynb');
     const model = new NotebookModel();
@@ -45,3 +46,48 @@ it('opens as unmodified if its notebook was never open in JupyterLab', async () 
     model.dispose();
   }
 });
+
+it.each([
+  ['[2]', 1, [0, 1]],
+  ['[1]', 0, [0, 0]],
+  [null, 1, [0, 0]]
+])(
+  'has the error of a rank whose output it lacks, below its cell: %s of rank %s',
+  async (cell, rank, errors) => {
+    const code = { cell_type: 'code', metadata: {}, outputs: [], source: '' };
+    const text = { cell_type: 'markdown', metadata: {}, source: '' };
+    const cells = [text, code, text, { ...code }];
+    const error = {
+      cell,
+      rank,
+      type: 'KeyError',
+      message: "'lr'",
+      traceback: []
+    };
+    const drive = new ExecutedDrive(
+      {
+        executed: async () => ({
+          cells,
+          metadata: {},
+          nbformat: 4,
+          nbformat_minor: 4
+        }),
+        get: async () => ({ error })
+      } as unknown as IJobs,
+      {} as ServerConnection.ISettings,
+      nullTranslator.load('x')
+    );
+    const { content } = await drive.get('abc/a (night).ipynb');
+    const shown = (content as INotebookContent).cells.filter(isCode);
+    expect(shown.map(one => one.outputs.length)).toEqual(errors);
+    const [said] = shown.flatMap(one => one.outputs as IError[]);
+    expect(said?.traceback ?? []).toEqual(
+      rank && cell
+        ? [
+            expect.stringMatching(/^Rank 1 failed in this cell/),
+            "KeyError: 'lr'"
+          ]
+        : []
+    );
+  }
+);

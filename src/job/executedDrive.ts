@@ -1,11 +1,11 @@
 import { PathExt } from '@jupyterlab/coreutils';
-import { INotebookContent } from '@jupyterlab/nbformat';
+import { IError, INotebookContent, isCode } from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { IJobs, Job } from '../tokens';
+import { IJobs, Job, JobError } from '../tokens';
 
 const DRIVE = 'dtrain-jobs';
 
@@ -34,6 +34,41 @@ function isExecuted(path: string): boolean {
 }
 
 /**
+ * A job's notebook with the error that ended the job, below the cell in which another rank has failed.
+ *
+ * The notebook has rank 0's output only, which may look as if all had gone well.
+ */
+function withError(
+  content: INotebookContent,
+  { cell, rank, type, message, traceback }: JobError,
+  trans: TranslationBundle
+): INotebookContent {
+  const at = Number(cell?.replace(/[[\]]/g, '')) - 1;
+  const failed = content.cells.filter(isCode)[at];
+  if (!failed) {
+    return content;
+  }
+  const said = trans.__(
+    'Rank %1 failed in this cell, which ended the job. All other output is of rank 0.',
+    rank
+  );
+  const error: IError = {
+    output_type: 'error',
+    ename: type,
+    evalue: message,
+    traceback: [
+      said,
+      ...(traceback.length ? traceback : [`${type}: ${message}`])
+    ]
+  };
+  const outputs = [...failed.outputs, error];
+  const cells = content.cells.map(one =>
+    one === failed ? { ...failed, outputs } : one
+  );
+  return { ...content, cells };
+}
+
+/**
  * Show executed notebooks without a kernel: nothing is to be run there, and a kernel's own metadata would make
  * an untouched one modified.
  */
@@ -54,7 +89,8 @@ export function withoutKernel(notebooks: INotebookTracker): void {
 export class ExecutedDrive implements Contents.IDrive {
   constructor(
     private _jobs: IJobs,
-    readonly serverSettings: ServerConnection.ISettings
+    readonly serverSettings: ServerConnection.ISettings,
+    private _trans: TranslationBundle
   ) {}
 
   readonly name = DRIVE;
@@ -93,8 +129,19 @@ export class ExecutedDrive implements Contents.IDrive {
     const content =
       options?.content === false
         ? null
-        : withMetadata(await this._jobs.executed(id));
+        : withMetadata(await this._executed(id));
     return { ...model, type: 'notebook', format: 'json', content };
+  }
+
+  /** The notebook of a job; with the error of another rank, which its output lacks. */
+  private async _executed(id: string): Promise<INotebookContent> {
+    const [content, job] = await Promise.all([
+      this._jobs.executed(id),
+      this._jobs.get(id)
+    ]);
+    return job.error && job.error.rank > 0
+      ? withError(content, job.error, this._trans)
+      : content;
   }
 
   getDownloadUrl(): Promise<string> {

@@ -93,7 +93,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     const views = new WidgetTracker<JobView>({ namespace: 'dtrain-job' });
     const { serviceManager } = app;
     serviceManager.contents.addDrive(
-      new ExecutedDrive(jobs, serviceManager.serverSettings)
+      new ExecutedDrive(jobs, serviceManager.serverSettings, trans)
     );
     if (notebooks) {
       withoutKernel(notebooks);
