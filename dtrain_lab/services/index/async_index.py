@@ -7,7 +7,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -76,13 +76,15 @@ class AsyncJobIndex:
         """Remove a job."""
         await self._ask(self._store.remove, identity)
 
-    async def take_out(self, identity: str, folder: str) -> tuple[Row | None, list[tuple[str, str]]]:
+    async def take_out(
+        self, identity: str, folder: str, besides: Collection[str] = ()
+    ) -> tuple[Row | None, list[tuple[str, str]]]:
         """Remove the job `identity`, unless other jobs have their checkpoints in `folder`.
 
         Returns:
             The removed row; and id and name of those other jobs, in which case nothing was removed.
         """
-        return await self._ask(self._store.take_out, identity, folder)
+        return await self._ask(self._store.take_out, identity, folder, besides)
 
     async def put_back(self, row: Row) -> None:
         """Undo `take_out`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -157,12 +157,15 @@ class JobIndex:
         """Remove a job."""
         self._file.write(lambda base: base.execute("DELETE FROM jobs WHERE id = ?", (identity,)))
 
-    def take_out(self, identity: str, folder: str) -> tuple[Row | None, list[tuple[str, str]]]:
+    def take_out(
+        self, identity: str, folder: str, besides: Collection[str] = ()
+    ) -> tuple[Row | None, list[tuple[str, str]]]:
         """Remove a job, unless other jobs have their checkpoints in its folder.
 
         Args:
             identity: Id of the job.
             folder: Folder of its checkpoints.
+            besides: Ids of other jobs that need nothing there.
 
         Returns:
             The removed row, for `put_back` if the folder can't be removed; and id and name of those other
@@ -170,7 +173,8 @@ class JobIndex:
         """
 
         def take_out(base: sqlite3.Connection) -> tuple[Row | None, list[tuple[str, str]]]:
-            users = [(key, name) for key, name, at in _checkpoints(base) if at == folder and key != identity]
+            free = {identity, *besides}
+            users = [(key, name) for key, name, at in _checkpoints(base) if at == folder and key not in free]
             if users:
                 return None, users
             row = base.execute(

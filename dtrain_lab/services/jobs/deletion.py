@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Sequence
 
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
@@ -106,6 +107,9 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
     """
     checkpoints = f"{record.directory}/{job_files.CHECKPOINTS}"
     row, users = await index.take_out(record.id, checkpoints)
+    if users and await _is_empty(record, checkpoints):
+        # a job that was started over after one without checkpoints has the same folder for its own
+        row, users = await index.take_out(record.id, checkpoints, await _ended_of(users, index))
     if users:
         raise _shared(f"The folder of {name} ({record.id}) contains", users)
     for place in backends.backend(record.plan.backend).files(record):
@@ -118,6 +122,29 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
             if row is not None:
                 await index.put_back(row)
             raise
+
+
+async def _is_empty(record: JobRecord, folder: str) -> bool:
+    """Whether a job's folder of checkpoints has no file on any host; False if that can't be read."""
+    line = f"[ ! -e {shlex.quote(folder)} ] || find {shlex.quote(folder)} -type f -print -quit"
+    for place in backends.backend(record.plan.backend).files(record):
+        try:
+            done = await place.transport.run(["bash", "-c", line])
+        except DtrainError:
+            return False
+        if done.code or done.out.strip():
+            return False
+    return True
+
+
+async def _ended_of(users: Sequence[tuple[str, str]], index: AsyncJobIndex) -> list[str]:
+    """Return the ids of those jobs that have ended: they write no checkpoint any more."""
+    found = [(identity, await index.find(identity)) for identity, _ in users]
+    return [
+        identity
+        for identity, known in found
+        if known is not None and known[1] is not None and known[1].state in JOB_ENDED
+    ]
 
 
 def _shared(where: str, users: Sequence[tuple[str, str]]) -> Conflict:

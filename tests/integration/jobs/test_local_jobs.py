@@ -516,6 +516,18 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     job.delete()
 
 
+def test_a_job_without_checkpoints_is_deleted_although_it_was_started_over(tmp_path: Path) -> None:
+    job: Job = dt.submit(write(tmp_path / "fails.ipynb", ["raise KeyError('lr')"]), ranks=1)
+    assert job.wait(60) == "failed"
+    again = job.resume()
+    assert again.wait(60) == "failed"
+    folder = Path(job.info()["directory"])
+    job.delete()
+    assert not folder.exists()
+    assert "KeyError" in again.logs()
+    again.delete()
+
+
 def test_a_job_whose_processes_vanish_is_lost_until_its_end_is_found(tmp_path: Path) -> None:
     """Its processes are gone; the file with its end may come late, as over a network file system."""
     job: Job = dt.submit(write(tmp_path / "gone.ipynb", ["import time\ntime.sleep(600)"]), ranks=1)

@@ -55,6 +55,8 @@ class Host:
         self.removed: list[str] = []
         self.submitting: Callable[[JobRecord], Any] = lambda _: None
         self.full = False
+        self.checkpoint = b"/f/1234abcd/checkpoints/step-1/part-0"
+        """A file in the folder of checkpoints; empty without one."""
 
     def _answer(self) -> None:
         if self.silent:
@@ -86,7 +88,7 @@ class Host:
         return self.small_files
 
     async def run(self, words: Any, *_: Any) -> Done:
-        return Done(0, b"", "")
+        return Done(0, self.checkpoint if "find" in words[-1] else b"", "")
 
     async def replace(self, path: str, data: bytes) -> None:
         pass
@@ -285,6 +287,18 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         await ours.delete(child.id)
         await ours.delete(TAKEN.id)
         assert host.removed == [child.directory, TAKEN.directory]
+
+    with_jobs(tmp_path, main)
+
+
+def test_an_empty_folder_of_checkpoints_keeps_no_job(tmp_path: Path, host: Host) -> None:
+    async def main(ours: Jobs) -> None:
+        host.small_files["exit"] = b'{"code": 1, "at": 60.0}'
+        host.checkpoint = b""
+        child = await ours.resume(TAKEN.id)
+        assert child.state in JOB_ENDED
+        await ours.delete(TAKEN.id)
+        assert host.removed == [TAKEN.directory]
 
     with_jobs(tmp_path, main)
 
