@@ -10,7 +10,7 @@ import { goodness } from './scale';
 import { useWidth } from './width';
 
 const HEIGHT = 190;
-const SIDE = 44;
+const SIDE = 56;
 const TOP = 30;
 const BOTTOM = 12;
 
