@@ -95,7 +95,7 @@ function keyOf(stack: Stack): unknown {
 
 function operationOf(verdict: Verdict | null, rank: number): string | null {
   const position = verdict?.standings.find(s => s.ranks.includes(rank));
-  return position?.operation ?? null;
+  return position && !position.left ? position.operation : null;
 }
 
 /** Frames in order, outermost first, with consecutive library frames grouped. */

@@ -34,7 +34,7 @@ export function Group(props: IGroupProps): JSX.Element {
       data-blamed={group.blamed ? (group.moves ? 'slow' : 'stuck') : undefined}
     >
       <h3>
-        <Glyph kind={props.ended ? 'off' : glyphOf(group)} label="" />
+        <Glyph kind={props.ended ? 'idle' : glyphOf(group)} label="" />
         <b title={formatRanks(group.ranks)}>{title}</b>
         {own && frames.length > 1 && (
           <LocationLink

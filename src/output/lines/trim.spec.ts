@@ -151,6 +151,10 @@ it('shows the last lines of all ranks alike, in whatever blocks they came', () =
   model.outputs.fromJSON([{ output_type: 'stream', name: 'stdout', text }]);
   const { lines, left } = readOutputs({ model } as unknown as CodeCell);
   expect(lines.length + left.lines).toBe(40_000);
+  const before = foldLines(lines.filter(line => !line.gap));
+  expect(before.length).toBeGreaterThan(1000);
+  expect(before.filter(line => line.ranks.length !== 2)).toEqual([]);
+  expect(before[0].text).toBe('line 0 of rank 0');
   const behind = foldLines(lines).filter(line => line.gap);
   expect(behind.length).toBeGreaterThan(1000);
   expect(behind.filter(line => line.ranks.length !== 2)).toEqual([]);

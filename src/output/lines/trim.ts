@@ -51,19 +51,30 @@ export function trimmed(whole: string): string | null {
  */
 export function withoutMiddle(text: string, longSide: number): string {
   const mark = text.search(MARK);
-  const side = text.lastIndexOf('\n', longSide) + 1;
-  const first = mark < 0 ? side : Math.min(mark, side);
-  const [rest, gone] = around(text.slice(first));
+  const border = mark < 0 ? text.length : mark;
+  const [behind, gone] = around(text.slice(border));
   // the last line may still grow
-  const open = rest.lastIndexOf('\n') + 1;
-  const rows = rest.slice(0, open).split('\n').slice(0, -1);
-  const kept = endOf(rows, longSide)
-    .map(i => `${rows[i]}\n`)
-    .join('');
-  const all = together(gone, countLines(rest.slice(0, open)));
-  const cut = without(all, countLines(kept));
-  return text.slice(0, first) + markText(cut) + kept + rest.slice(open);
+  const whole = text.slice(0, border) + behind;
+  const open = whole.lastIndexOf('\n') + 1;
+  const rows = whole.slice(0, open).split('\n').slice(0, -1);
+  const before = text.slice(0, border).split('\n').length - 1;
+  const isShort = mark >= 0 && mark <= 1.5 * longSide;
+  const first = isShort
+    ? new Set(Array.from({ length: before }, (_, i) => i))
+    : new Set(startOf(rows.slice(0, before), longSide));
+  const rest = rows.filter((_, i) => !first.has(i));
+  const kept = endOf(rest, longSide).map(i => rest[i]);
+  const all = together(gone, countLines(textOf(rest)));
+  return [
+    textOf(rows.filter((_, i) => first.has(i))),
+    markText(without(all, countLines(textOf(kept)))),
+    textOf(kept),
+    whole.slice(open)
+  ].join('');
 }
+
+const textOf = (rows: readonly string[]): string =>
+  rows.map(row => `${row}\n`).join('');
 
 /** A text between omissions, and the lines that are omitted before it. */
 export function betweenMarks(text: string): { text: string; left: IOmitted }[] {
@@ -125,6 +136,11 @@ function endOf(rows: readonly string[], most: number): number[] {
     known
   );
   return [...new Set([...kept, ...others])].sort((a, b) => a - b);
+}
+
+/** Indices of the first rows, chosen as `endOf` chooses the last ones. */
+function startOf(rows: readonly string[], most: number): number[] {
+  return endOf([...rows].reverse(), most).map(i => rows.length - 1 - i);
 }
 
 /** The number of times that a key was counted, with this one. */
