@@ -3,6 +3,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { DebuggerService } from '../jupyterlab/debuggerService';
 import { movedLine } from './model/movedLines';
 import { isCell } from './model/texts';
+import { IBreakpointService } from './notebookBreakpoints';
 
 /** A code cell of a notebook. */
 export interface IKeptCell {
@@ -18,19 +19,10 @@ interface IPoints {
 }
 
 /** The part of JupyterLab's service that is used. */
-interface IService extends Pick<IDebugger, 'getCodeId' | 'updateBreakpoints'> {
-  readonly config: Pick<
-    IDebugger.IConfig,
-    'getTmpFileParams' | 'setTmpFileParams'
-  >;
-  readonly session: Pick<IDebugger.ISession, 'connection'> | null;
-  readonly model: {
-    readonly breakpoints: Pick<
-      IDebugger.Model.IBreakpoints,
-      'breakpoints' | 'restoreBreakpoints'
-    >;
-  };
-}
+interface IService
+  extends
+    IBreakpointService,
+    Pick<IDebugger, 'getCodeId' | 'updateBreakpoints'> {}
 
 /** Breakpoints of a notebook whose debugger we have turned off. */
 interface IKept {

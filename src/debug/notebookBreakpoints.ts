@@ -7,7 +7,7 @@ type Connection = Session.ISessionConnection;
 type Points = Map<string, IDebugger.IBreakpoint[]>;
 
 /** The part of JupyterLab's service that is used. */
-interface IService {
+export interface IBreakpointService {
   readonly config: Pick<
     IDebugger.IConfig,
     'getTmpFileParams' | 'setTmpFileParams'
@@ -38,7 +38,7 @@ interface ILeft {
  */
 export class NotebookBreakpoints {
   constructor(
-    private _debug: IService,
+    private _debug: IBreakpointService,
     { restores }: Pick<DebuggerService, 'restores'>
   ) {
     restores.add('notebook', (restore, ...args) => {

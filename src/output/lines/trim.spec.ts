@@ -161,6 +161,22 @@ it('shows the last lines of all ranks alike, in whatever blocks they came', () =
   expect(behind[behind.length - 1].text).toBe('line 19999 of rank 0');
 });
 
+it('shortens also what many ranks print in lines that are all of different kinds', () => {
+  const word = (n: number): string =>
+    [...String(n)].map(digit => 'abcdefghij'[Number(digit)]).join('');
+  let text = '';
+  let printed = 0;
+  for (let rank = 0; rank < 16; rank++) {
+    for (let i = 0; i < 3000; i++, printed++) {
+      text += `[${rank}] the word of this line is ${word(i)}\n`;
+    }
+    text = trimmed(text) ?? text;
+    expect(text.length).toBeLessThanOrEqual(MOST_KEPT);
+  }
+  const [shown, left] = around(text);
+  expect(shown.split('\n').length - 1 + left.lines).toBe(printed);
+});
+
 it.each([2, 3])(
   'folds lines of one step behind the omission, wherever its border is, of %s ranks',
   ranks => {

@@ -126,9 +126,16 @@ function endOf(rows: readonly string[], most: number): number[] {
     }
     return kept.reverse();
   };
-  const whole = last(1);
-  const size = whole.reduce((sum, i) => sum + rows[i].length + 1, 0);
-  const kept = size > 1.5 * most ? last(most / size) : whole;
+  const size = (some: readonly number[]): number =>
+    some.reduce((sum, i) => sum + rows[i].length + 1, 0);
+  let kept = last(1);
+  if (size(kept) > 1.5 * most) {
+    kept = last(most / size(kept));
+  }
+  if (size(kept) > 1.5 * most) {
+    // of lines that are all of different kinds, none can be spared: then those that came last
+    kept = rows.map((_, i) => i).slice(from);
+  }
   const ranks = new Map([...new Set(labels)].map(one => [one, ranksOf(one)]));
   const known = new Set(kept.flatMap(i => ranks.get(labels[i])!));
   const others = lastRows(
