@@ -68,6 +68,7 @@ class _Call(Generic[T]):
             self._task.cancel()
         else:  # its caller was interrupted before it had begun it
             self._work.close()
+            self.result.set_exception(concurrent.futures.CancelledError())
             self._ended()
 
     def _over(self, task: asyncio.Task[T]) -> None:
@@ -218,14 +219,13 @@ class Portal:
 
     async def wrap(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop thread from another loop; a cancellation waits for its clean-up."""
-        loop, over = asyncio.get_running_loop(), asyncio.Event()
-        call = _Call(self.loop, work, lambda: loop.call_soon_threadsafe(over.set))
+        call = _Call(self.loop, work, lambda: None)
         try:
             call.begin()
             return await asyncio.wrap_future(call.result)
         except asyncio.CancelledError:
             call.cancel()
-            await over.wait()
+            await asyncio.wait([asyncio.wrap_future(call.result)])
             raise
 
     def close(self) -> None:

@@ -153,6 +153,9 @@ class Diagnoses:
             raise NotFound(
                 f'There is no advice named "{order.advice}".', f"What can be tried: {', '.join(NUMBERS)}."
             )
+        # before anything about the loop, whose advice may change until the cell's end
+        if info.running and self._cells.find(order.cell) is None:
+            raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         if advice is None:
             choices = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
@@ -166,8 +169,6 @@ class Diagnoses:
             raise BadRequest(
                 f'"{advice.change}" can\'t be tried by itself.', "Make the change in a cell, and compare."
             )
-        if info.running and self._cells.find(order.cell) is None:
-            raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         timings = await self._measured(client, order.cell, "advice_trial", wanted)
         trial = tried(timings, advice)
         self._loop.tried(trial, len(timings))

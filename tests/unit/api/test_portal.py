@@ -108,3 +108,22 @@ def test_results_and_errors_come_back(portal: Portal) -> None:
         portal.call(gives(KeyError()))
     with pytest.raises(concurrent.futures.CancelledError):
         portal.call(gives(asyncio.CancelledError()))
+
+
+def test_a_call_outlives_the_loop_that_awaited_it(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    closed, set_result = threading.Event(), concurrent.futures.Future.set_result
+
+    def lags(future: concurrent.futures.Future[int], result: int) -> None:
+        set_result(future, result)
+        closed.wait(20)
+
+    async def gives() -> int:
+        return 3
+
+    monkeypatch.setattr(concurrent.futures.Future, "set_result", lags)
+    assert asyncio.run(portal.wrap(gives())) == 3
+    closed.set()
+    portal.call(asyncio.sleep(0))
+    assert not caplog.records
