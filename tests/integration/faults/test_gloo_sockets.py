@@ -36,7 +36,7 @@ def _aborted_by_turns() -> str:
         ANNOUNCED.write_text(str(os.getpid()))
         os.kill(os.getpid(), signal.SIGSTOP)
     else:
-        peer = wait_until(lambda: ANNOUNCED.exists() and ANNOUNCED.read_text(), 60, "rank 0 to send")
+        peer = wait_until(lambda: ANNOUNCED.read_text() if ANNOUNCED.exists() else "", 60, "rank 0 to send")
         wait_until(lambda: _state(peer) == "T", 60, "rank 0 to stand still")
         works = [dist.irecv(tensor, 0, group, tag) for tag, tensor in enumerate(tensors)]
     sockets.shut()
