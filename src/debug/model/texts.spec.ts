@@ -94,6 +94,16 @@ it('groups many ranks by place, most first', () => {
   ]);
 });
 
+it('tells a step first, and then that another rank is yet to pause', () => {
+  const ranks = [rank(0, { phase: 'running' }), rank(1, { phase: 'running' })];
+  const said = (more: Partial<DebugView>): string =>
+    sentence(view(ranks, { code: 'stepping', ...more }), true, trans);
+  expect(said({ stepping: [0, 1] })).toBe('Stepping ranks 0–1.');
+  expect(said({ stepping: [1], pausing: [0] })).toBe(
+    'Stepping rank 1. Pausing rank 0: it stops when its current call returns.'
+  );
+});
+
 it('translates what it knows, and shows the rest as it is', () => {
   const both = [rank(0), rank(1)];
   expect(sentence(view(both), true, trans)).toBe('Paused on 2 ranks.');
