@@ -206,7 +206,8 @@ class State(Struct, frozen=True):
 
     def moves_no_more(self, ranks: Sequence[int]) -> State:
         """Return a copy in which these ranks neither take a step nor are to pause."""
-        pausing, stepping = (tuple(r for r in some if r not in ranks) for some in (self.pausing, self.stepping))
+        moving = (self.pausing, self.stepping)
+        pausing, stepping = (tuple(r for r in some if r not in ranks) for some in moving)
         return replace(self, pausing=pausing, stepping=stepping)
 
 
