@@ -62,7 +62,7 @@ it('says where a rank is in a few letters', () => {
   expect(glyphOf(gone, false)).toBe('lost');
   // the whole cluster was stopped on purpose: none of its ranks counts as lost
   expect(placeOf(gone, true, cells, none, trans)).toBe('ended');
-  expect(glyphOf(gone, true)).toBe('todo');
+  expect(glyphOf(gone, true)).toBe('stopped');
   expect(
     placeOf(rank(0, { phase: 'idle', place: null }), false, cells, none, trans)
   ).toBe('idle');

@@ -21,7 +21,7 @@ export function glyphOf(rank: IShownRank, ended: boolean): GlyphKind {
     case 'paused':
       return 'paused';
     case 'gone':
-      return ended ? 'todo' : 'lost';
+      return ended ? 'stopped' : 'lost';
     case 'running':
       if (rank.stuck) {
         return 'stuck';
