@@ -89,6 +89,10 @@ export function addSections(
   added.add(heights);
   if (breakpoints) {
     const points = new PointsSection(args, breakpoints);
+    args.model.editAsked.connect(
+      () => content.expand(content.widgets.indexOf(breakpoints)),
+      points
+    );
     breakpoints.addWidget(points);
     added.add(points);
     points.onContent = element =>
