@@ -27,7 +27,7 @@ import { IJobs, IKernelRecords, ILiveState } from '../tokens';
 import {
   addBreakpointCommands,
   BREAKPOINT_COMMANDS
-} from './breakpointCommands';
+} from './marks/breakpointCommands';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
 import { EndWithJob } from './endWithJob';

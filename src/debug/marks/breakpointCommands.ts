@@ -2,21 +2,21 @@ import { CodeCell } from '@jupyterlab/cells';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
 import { EditorView } from '@codemirror/view';
 
-import { CommandIDs } from '../commands';
+import { CommandIDs } from '../../commands';
 import {
   clickBeside,
   isSetUp,
   viewIn,
   whenPointsChange
-} from '../jupyterlab/breakpointGutter';
-import { DEBUGGER_SIDEBAR } from '../jupyterlab/markup';
-import { serverRoot } from '../locations/serverRoot';
-import { tellBriefly } from '../ui/text/toast';
-import { pathOf } from './marks/openFiles';
-import { CellNames } from './model/cellNames';
-import { IPoint, pointsOf } from './model/breakpoints';
-import { SetBreakpoint } from './model/model';
-import { IDebugParts } from './startDebugger';
+} from '../../jupyterlab/breakpointGutter';
+import { DEBUGGER_SIDEBAR } from '../../jupyterlab/markup';
+import { serverRoot } from '../../locations/serverRoot';
+import { tellBriefly } from '../../ui/text/toast';
+import { pathOf } from './openFiles';
+import { CellNames } from '../model/cellNames';
+import { IPoint, pointsOf } from '../model/breakpoints';
+import { SetBreakpoint } from '../model/model';
+import { IDebugParts } from '../startDebugger';
 
 /** Commands for the breakpoint on the cursor's line, which the palette offers. */
 export const BREAKPOINT_COMMANDS = [

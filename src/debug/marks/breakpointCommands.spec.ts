@@ -3,7 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it } from 'vitest';
 
-import { CommandIDs } from '../commands';
+import { CommandIDs } from '../../commands';
 import {
   addBreakpointCommands,
   changeText,
