@@ -1,5 +1,9 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
 import { CodeCell } from '@jupyterlab/cells';
+import { IDebugger } from '@jupyterlab/debugger';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
 import { EditorView } from '@codemirror/view';
 
 import { CommandIDs } from '../../commands';
@@ -15,8 +19,7 @@ import { tellBriefly } from '../../ui/text/toast';
 import { pathOf } from './openFiles';
 import { CellNames } from '../model/cellNames';
 import { IPoint, pointsOf } from '../model/breakpoints';
-import { SetBreakpoint } from '../model/model';
-import { IDebugParts } from '../startDebugger';
+import { DebugModel, SetBreakpoint } from '../model/model';
 
 /** Commands for the breakpoint on the cursor's line, which the palette offers. */
 export const BREAKPOINT_COMMANDS = [
@@ -25,10 +28,14 @@ export const BREAKPOINT_COMMANDS = [
 ];
 
 /** What these commands use. */
-export interface IBreakpointParts extends Pick<
-  IDebugParts,
-  'app' | 'tracker' | 'debug' | 'model' | 'queue' | 'trans'
-> {
+export interface IBreakpointParts {
+  app: JupyterFrontEnd;
+  tracker: INotebookTracker;
+  debug: IDebugger;
+  model: Pick<DebugModel, 'view' | 'edit'>;
+  /** Resolves once no kernel is queried: a click counts only then. */
+  queue: { idle: () => Promise<void> };
+  trans: TranslationBundle;
   /** Null in a front end without a file editor. */
   files: IEditorTracker | null;
   names: Pick<CellNames, 'nameOf'>;
@@ -136,7 +143,7 @@ async function toggle(parts: IBreakpointParts): Promise<void> {
 export function changeText(
   before: readonly Pick<IPoint, 'name' | 'path' | 'line'>[],
   after: readonly Pick<IPoint, 'name' | 'path' | 'line'>[],
-  trans: IBreakpointParts['trans']
+  trans: TranslationBundle
 ): string {
   const lacks = (points: typeof before, point: (typeof before)[0]): boolean =>
     !points.some(p => p.path === point.path && p.line === point.line);
