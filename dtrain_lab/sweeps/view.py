@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.sweeps.times import RUNS, ran_s, sweep_ran_s
 from dtrain_lab.text.state_words import PARTLY, word
-from dtrain_lab.text.units import counted, duration
+from dtrain_lab.text.units import counted, whole_duration
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial, TrialRecord
 
@@ -87,13 +87,8 @@ def progress(sweep: Sweep) -> str:
     running = sum(trial.state in RUNS for trial in sweep.trials)
     if sweep.state in SWEEP_ENDED or not running:
         return text
-    took = "" if sweep.ran_s is None else f", for {_whole(sweep.ran_s)}"
+    took = "" if sweep.ran_s is None else f", for {whole_duration(sweep.ran_s)}"
     return f"{text} {running} running{took}."
-
-
-def _whole(seconds: float) -> str:
-    """A duration without decimals, which would change at each look."""
-    return f"{int(seconds)} s" if seconds < 10 else duration(seconds)
 
 
 def _trial(trial: TrialRecord, now: float) -> Trial:

@@ -2796,6 +2796,7 @@ export interface components {
          *
          *     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
          *     `pausing`: ranks that were asked to pause, and stop when their current calls return.
+         *     `stepping`: other ranks, which take a step of the user's.
          */
         DebugView: {
             /** @default {} */
@@ -2819,6 +2820,8 @@ export interface components {
             raised: number[];
             ranks: components["schemas"]["RankView"][];
             sentence: string;
+            /** @default [] */
+            stepping: number[];
             waits: components["schemas"]["Waits"][];
             /** @default  */
             world: string;

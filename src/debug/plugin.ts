@@ -24,6 +24,10 @@ import { editorSearchOf } from '../jupyterlab/debuggerSources';
 import { reporter } from '../jupyterlab/names';
 import { serverRoot } from '../locations/serverRoot';
 import { IJobs, IKernelRecords, ILiveState } from '../tokens';
+import {
+  addBreakpointCommands,
+  BREAKPOINT_COMMANDS
+} from './marks/breakpointCommands';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
 import { EndWithJob } from './endWithJob';
@@ -158,6 +162,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
 
     const parts = { ...args, app, tracker, queue, records };
     addDebugCommands(parts);
+    addBreakpointCommands({ ...parts, files, names: ours, unreported });
     addDebugJob(parts, jobs, new EndWithJob({ ...parts, kept, state }));
     let before = '';
     model.changed.connect(() => {
@@ -171,7 +176,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
-    for (const command of DEBUG_COMMANDS) {
+    for (const command of [...DEBUG_COMMANDS, ...BREAKPOINT_COMMANDS]) {
       palette?.addItem({ command, category: trans.__('Distributed') });
     }
   },

@@ -136,7 +136,15 @@ export class CellOutputModel implements IDisposable {
     const { clusters, names, runs } = this._context;
     const { failure } = output;
     const live = runs.isLive(cell);
-    const status = runStatusOf(cell, found, run, live, !!failure, names);
+    const status = runStatusOf(
+      cell,
+      found,
+      run,
+      live,
+      !!failure,
+      names,
+      runs.seenRun(cell)
+    );
     const state =
       failure?.interrupted && status.state === 'failed'
         ? 'interrupted'

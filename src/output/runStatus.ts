@@ -41,7 +41,9 @@ export function runStatusOf(
   run: IRun | null,
   live: boolean,
   failed: boolean,
-  names: Pick<IKernelRecords, 'notebookName'>
+  names: Pick<IKernelRecords, 'notebookName'>,
+  /** The run that this page's kernel executes, as its cluster recorded it last. */
+  seen: IRun | null = null
 ): IRunStatus {
   const { executionCount, sharedModel } = cell.model;
   const earlier = showsEarlier(sharedModel.getSource());
@@ -63,6 +65,15 @@ export function runStatusOf(
     };
   }
   const nothing = { record: null, cluster: null, seconds: null, ranks: [] };
+  if (live && seen && seen.state !== 'waiting') {
+    // its record is gone with its cluster, and the kernel has not reported the end yet
+    return {
+      ...nothing,
+      state: 'running',
+      seconds: sinceOf(seen),
+      ranks: seen.ranks
+    };
+  }
   if (live) {
     return { ...nothing, state: earlier ? 'running' : 'waiting' };
   }
@@ -90,6 +101,13 @@ export function runStatusOf(
   }
   const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
+}
+
+/** Seconds for which the ranks have run a cell that has not ended, as far as known. */
+function sinceOf({ started, ended }: IRun): number | null {
+  return started === undefined
+    ? null
+    : Math.max(0, (ended ?? Date.now() / 1000) - started);
 }
 
 /** Name of the other notebook whose cell a cell waits for; empty if it waits for none. */
