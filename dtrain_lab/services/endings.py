@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.machine.folders import keep_log
+from dtrain_lab.machine.logs.kept_logs import keep_log
 from dtrain_lab.services import paths
 from dtrain_lab.wire.clients import Lease
 from dtrain_lab.wire.endings import Ending
@@ -71,6 +71,8 @@ def _kept_log(record: HeadRecord) -> str:
     """Copy the log of a head; return the copy's path, which is empty if there is none."""
     try:
         copy = keep_log(Path(record.directory, "head.log"), paths.logs(), f"{record.id}.head")
+    except FileNotFoundError:  # another process has kept it, and has removed the folder
+        return ""
     except OSError as error:
         log.warning("the log of the head of %s was not kept: %s", record.name, error)
         return ""

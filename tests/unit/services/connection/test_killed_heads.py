@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from pathlib import Path
 
@@ -92,3 +93,14 @@ async def test_whoever_asks_for_its_cluster_is_told(folder: Path, monkeypatch: p
     left(folder, "other", log="")
     with pytest.raises(NotFound, match='There is no cluster "other"'):
         await worlds.connect("other")
+
+
+def test_a_head_whose_folder_another_process_has_removed_is_worth_no_warning(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = left(folder, "killed")
+    record = head_records.read("killed")
+    assert record is not None
+    shutil.rmtree(own)
+    endings.note_killed(record)
+    assert not caplog.records
