@@ -12,6 +12,16 @@ MOST_KEPT = 20
 SUFFIX = ".failed.log"
 
 
+def path_of(folder: Path, name: str) -> Path:
+    """Return the path of a copy.
+
+    Args:
+        folder: Folder of the copies.
+        name: Name of the copy, without its ending.
+    """
+    return folder / f"{name}{SUFFIX}"
+
+
 def keep_log(source: Path, folder: Path, name: str) -> Path | None:
     """Copy a log, and remove the oldest copies beyond `MOST_KEPT`.
 
@@ -28,7 +38,7 @@ def keep_log(source: Path, folder: Path, name: str) -> Path | None:
     """
     if not source.stat().st_size:
         return None
-    copy = shutil.copyfile(source, private(folder) / f"{name}{SUFFIX}")
+    copy = shutil.copyfile(source, path_of(private(folder), name))
     _remove_oldest(folder)
     return copy
 
