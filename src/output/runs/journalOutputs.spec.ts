@@ -372,3 +372,24 @@ it('shows what an Output widget captures where it was printed, unless the rank s
   all.add([told({ closed: 'out' })]);
   expect(text(new Set([0]))).toBe(text());
 });
+
+it('shows captured text that was overwritten as a terminal shows it', () => {
+  const data = { transient: { inside: 'out' } };
+  const prints = (text: string, kind: Entry['kind'] = 'stdout'): Entry =>
+    entry(0, text, { kind, data });
+  const text = (...printed: Entry[]): unknown =>
+    journal(...printed)
+      .outputs(record())
+      .map(o => o.text)
+      .join('');
+  const bar = ['10%', '\r20%', '\r30%', '\r100%\n'].map(t => prints(t));
+  expect(text(...bar)).toBe('[0] 100%\n');
+  expect(text(prints('10%\r20%\r30%'))).toBe('[0] 30%\n');
+  expect(text(...bar, prints('done\n\nend\r\n'))).toBe(
+    '[0] 100%\n[0] done\n[0] \n[0] end\n'
+  );
+  const nested = ['\router 0%', '\n\rinner 0%', '\u001b[A', '\n\rinner 9%'];
+  expect(text(...nested.map(t => prints(t, 'stderr')))).toBe(
+    '[0] outer 0%\n[0] inner 9%\n'
+  );
+});
