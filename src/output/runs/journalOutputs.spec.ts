@@ -393,3 +393,26 @@ it('shows captured text that was overwritten as a terminal shows it', () => {
     '[0] outer 0%\n[0] inner 9%\n'
   );
 });
+
+it('shows an exception in an Output widget whose process has ended, among the other output', () => {
+  const out = { transient: { inside: 'out' } };
+  const traceback = ['Traceback', '\u001b[31mZeroDivisionError\u001b[0m: by 0'];
+  const error = { ename: 'ZeroDivisionError', evalue: 'by 0', traceback };
+  const all = journal(
+    entry(1, 'before\n', { time: 1, data: out }),
+    entry(1, null, { time: 2, kind: 'error', data: { ...error, ...out } }),
+    entry(1, 'after\n', { time: 3 }),
+    entry(1, null, {
+      kind: 'update_display_data',
+      data: { data: {}, metadata: {}, transient: { taken: 'out' } }
+    })
+  );
+  const texts = (gone?: Set<number>): unknown[] =>
+    all.outputs(record(), gone).map(o => `${o.name}: ${o.text}`);
+  expect(texts()).toEqual(['stdout: [1] after\n']);
+  expect(texts(new Set([1]))).toEqual([
+    'stdout: [1] before\n',
+    `stderr: [1] Traceback\n[1] ${traceback[1]}\n`,
+    'stdout: [1] after\n'
+  ]);
+});

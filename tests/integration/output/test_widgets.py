@@ -205,6 +205,7 @@ def test_an_output_widget_takes_what_a_callback_prints_and_raises(notebook: Note
     assert text_of(found) == "pressed\nhalf"
     (error,) = [m["content"] for m in found if m["msg_type"] == "error"]
     assert error["ename"] == "ZeroDivisionError"
+    assert "transient" not in error, "a front end would store it in the widget"
     # IPython 9 names the line of `with` for what leaves it, and IPython 8 the line that raised, in any kernel
     assert re.search(r"cell \[\d+\].*, line 1[03], in pressed", plain_text(error["traceback"]))
 

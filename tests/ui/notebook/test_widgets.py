@@ -251,3 +251,24 @@ def test_an_output_widget_has_all_that_it_captures_also_of_a_reload_in_mid_run(l
     assert "step" not in outside
     shot(page, "widgets-reloaded")
     lab.request("DELETE", f"clusters/{name}")
+
+
+def test_an_exception_in_an_output_widget_outlives_its_process(lab: Lab, page: Any) -> None:
+    name = "raises"
+    raises = (
+        "%%distributed\nimport ipywidgets as w\nout = w.Output()\ndisplay(out)\nwith out: 1 / 0\nprint('on')"
+    )
+    path = lab.notebook("raises.ipynb", [START.replace("widgets", name), raises, "%distributed restart 1"])
+    open_notebook(page, lab, path)
+    run_cell(page, 0)
+    page.get_by_text(f"{name} is ready").wait_for()
+    run_cell(page, 1)
+    error = cell(page, 1).get_by_text("ZeroDivisionError: division by zero")
+    wait_until(lambda: error.locator("visible=true").count() == 2, 30, "both exceptions")
+    run_cell(page, 2)
+    cell(page, 2).get_by_text("[3]:").wait_for()
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    cell(page, 1).locator(".jp-OutputArea-output", has_text="[1] ZeroDivisionError: division").wait_for()
+    assert error.locator("visible=true").count() == 2, "that of rank 0 is in its widget"
+    lab.request("DELETE", f"clusters/{name}")
