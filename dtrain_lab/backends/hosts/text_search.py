@@ -63,7 +63,10 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
         before: Regular expression of a line's start, before what it shows; empty for any start.
 
     Returns:
-        Where that line begins; None if there is no such line.
+        Where that line begins; None if there is no such line, or no file.
+
+    Raises:
+        OSError: The file can't be read.
     """
     start, found = re.compile(before), _finder(text, exact=not before)
     try:
@@ -77,9 +80,8 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
                 head = start.match(line) if begin >= offset else None
                 if head is not None and found(last_state(line[head.end() :])) >= 0:
                     return begin
-                offset = begin + len(
-                    line
-                )  # once a line: a progress bar may have the text in each of its states
+                # once a line: a progress bar may have the text in each of its states
+                offset = begin + len(line)
     except (FileNotFoundError, ValueError):  # an empty file can't be mapped
         pass
     return None

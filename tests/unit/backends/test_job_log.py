@@ -15,6 +15,7 @@ from dtrain_lab.backends.base import Place
 from dtrain_lab.backends.hosts.base import Done, Transport
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.job_log import Output
 from dtrain_lab.services.jobs import log as job_log
@@ -125,6 +126,18 @@ async def test_lines_with_a_text_are_counted_on_both_sides_of_an_offset(
     assert await counted("loss", None, "end") == (0, 0)
     (tmp_path / job_files.log(0)).unlink()
     assert await counted("loss", None, "start") == (0, 0)
+
+
+async def test_a_log_that_cant_be_read_is_not_searched(tmp_path: Path, places: list[Place]) -> None:
+    path = tmp_path / job_files.log(0)
+    path.unlink()
+    assert await found(tmp_path, places, "loss", None) is None, "not written yet"
+    path.mkdir()
+    with pytest.raises(Unreachable, match="can't be read"):
+        await found(tmp_path, places, "loss", None)
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    with pytest.raises(Unreachable, match="can't be read"):
+        await job_log.count(record, places, "loss", "start", job_log.written_by(None))
 
 
 async def test_a_long_log_is_counted_as_a_whole(tmp_path: Path, places: list[Place]) -> None:
