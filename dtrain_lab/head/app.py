@@ -155,8 +155,9 @@ class Head:
             trains = metrics.current and metrics.step_s is not None
             if self._history.due(at, metrics.values, trains=trains, ended=ended):
                 self._history.add(at, cluster)
-        if self._history.rests(at, ownership.state.generation, ownership.state.lost):
-            self._history.rest(at, ownership.cluster())
+        state = ownership.state
+        if self._history.rests(at, state.generation, state.lost):
+            self._history.rest(at, ownership.cluster(), state.lost)
 
     # ---- link
 
