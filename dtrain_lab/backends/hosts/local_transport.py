@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from dtrain_lab.backends.hosts import text_search
+from dtrain_lab.backends.hosts import line_counts, text_search
 from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
@@ -118,7 +118,7 @@ class LocalTransport:
         return await asyncio.to_thread(_search, text_search.find, path, text, offset, before)
 
     async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
-        return await asyncio.to_thread(_search, text_search.count, path, text, offset, before)
+        return await asyncio.to_thread(_search, line_counts.count, path, text, offset, before)
 
     async def clock_offset_s(self) -> float:
         return 0.0

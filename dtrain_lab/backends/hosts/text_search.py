@@ -85,39 +85,3 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
     except (FileNotFoundError, ValueError):  # an empty file can't be mapped
         pass
     return None
-
-
-def count(path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
-    """Count the lines that show a text, before an offset and after it, as `Transport.count`.
-
-    Args:
-        path: The file.
-        text: The text.
-        offset: Where a line begins.
-        before: Regular expression of a line's start, before what it shows.
-
-    Returns:
-        The numbers of those that begin before the offset, and of the others; zeros without the file.
-
-    Raises:
-        OSError: The file can't be read.
-    """
-    start, found = re.compile(before), _finder(text, exact=False)
-    earlier = later = 0
-    try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
-            begin = 0
-            while begin < len(whole):
-                end = whole.find(b"\n", begin + WINDOW) + 1 or len(whole)
-                block = whole[begin:end]
-                # most lines don't have the text, and most blocks of a long log have none that does
-                for line in block.split(b"\n") if found(block) >= 0 else ():
-                    if found(line) >= 0 and (head := start.match(line)) is not None:
-                        shown = found(last_state(line[head.end() :])) >= 0
-                        earlier += shown and begin < offset
-                        later += shown and begin >= offset
-                    begin += len(line) + 1
-                begin = end
-    except (FileNotFoundError, ValueError):  # an empty file can't be mapped
-        pass
-    return earlier, later
