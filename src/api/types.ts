@@ -2850,7 +2850,8 @@ export interface components {
          * EndCommand
          * @description The user's command that runs once a job has ended (`notify` of the request).
          *
-         *     `exit_code`: None while it runs. `output`: the last of its output, if it has failed.
+         *     `exit_code`: None while it runs, or may run, as its back-end can't be asked. `output`: the last of its
+         *     output, if it has failed.
          */
         EndCommand: {
             command: string;

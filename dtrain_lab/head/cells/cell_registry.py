@@ -32,19 +32,19 @@ class CellRegistry:
     @property
     def running(self) -> tuple[RunningCell, ...]:
         """Cells that run now."""
-        return tuple(
-            RunningCell(
-                named.label,
-                named.notebook,
-                c.ranks,
-                c.began_at,
-                named.cell_id,
-                detached=c.order.detached,
-                kind=c.order.kind,
-            )
-            for c in self._cells.values()
-            if c.began_at is not None
-            for named in [self._named(c.order)]
+        cells = self._cells.values()
+        return tuple(self._running(c.order, c.ranks, c.began_at) for c in cells if c.began_at is not None)
+
+    def _running(self, order: clients.Run, ranks: tuple[int, ...], began_at: float) -> RunningCell:
+        named = self._named(order)
+        return RunningCell(
+            named.label,
+            named.notebook,
+            ranks,
+            began_at,
+            named.cell_id,
+            detached=order.detached,
+            kind=order.kind,
         )
 
     def _named(self, order: clients.Run) -> clients.Run:

@@ -103,7 +103,7 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
 
     Raises:
         Conflict: Another job has its checkpoints in the job's folder.
-        DtrainError: The folder can't be removed; the job stays in the index.
+        DtrainError: The folder can't be read or removed; the job stays in the index.
     """
     checkpoints = f"{record.directory}/{job_files.CHECKPOINTS}"
     row, users = await index.take_out(record.id, checkpoints)
@@ -125,13 +125,14 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
 
 
 async def _is_empty(record: JobRecord, folder: str) -> bool:
-    """Whether a job's folder of checkpoints has no file on any host; False if that can't be read."""
+    """Whether a job's folder of checkpoints has no file on any host; False if a part of it can't be read.
+
+    Raises:
+        DtrainError: A host can't be asked.
+    """
     line = f"[ ! -e {shlex.quote(folder)} ] || find {shlex.quote(folder)} -type f -print -quit"
     for place in backends.backend(record.plan.backend).files(record):
-        try:
-            done = await place.transport.run(["bash", "-c", line])
-        except DtrainError:
-            return False
+        done = await place.transport.run(["bash", "-c", line])
         if done.code or done.out.strip():
             return False
     return True
