@@ -69,6 +69,24 @@ def test_trials_stay_lists_of_dicts_and_are_displayed_as_tables() -> None:
         assert "curve" not in pretty(value)
 
 
+def test_a_list_of_trials_displays_what_it_contains() -> None:
+    trials = api_sweep(two_trials()).trials()
+    trials.sort(key=lambda trial: trial["value"])
+    assert [line.split()[0] for line in pretty(trials).splitlines()[1:]] == ["1", "0"]
+    html = trials._repr_html_()  # type: ignore[attr-defined]
+    assert html.index("<b>1</b>") < html.index("<td>0</td>"), "the best is first, and still emphasized"
+    del trials[1:]
+    trials[0]["value"] = 0.25
+    assert [line.split()[0] for line in pretty(trials).splitlines()] == ["trial", "1"]
+    for each in (trials, trials[0]):
+        assert "0.25" in pretty(each)
+        assert "<td>0.25</td>" in each._repr_html_().replace("b>", "td>")  # type: ignore[attr-defined]
+    del trials[0]["state"]
+    for each in (trials, trials[0]):
+        assert pretty(each) == repr(each), "what is no trial any longer is displayed as what it is"
+        assert each._repr_html_() is None  # type: ignore[attr-defined]
+
+
 def test_a_long_list_says_what_it_leaves_out_and_text_is_no_markup() -> None:
     info = two_trials()
     trial = replace(info.trials[0], reason=Summary("x", {}, "<b>no"), parameters={"path": "<i>"})
