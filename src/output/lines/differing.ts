@@ -1,34 +1,28 @@
 import { INumber } from './numbers';
 
 /**
- * Indices of the numbers in which lines differ, if they can be folded: it is one number, or each line has the
- * same integer at all of these positions, as in "from 0 step 1 0". Null if they can't be folded.
+ * Indices of the numbers in which lines differ, if another line can be folded with them: it is one number, or the
+ * line has the same integer at all of these positions, as in "from 0 step 1 0". Null if it can't be folded.
  *
  * @param before - indices in which the lines differ without the last one
- * @param run - the lines without the last one
+ * @param first - numbers of the first line
  * @param last - numbers of the last line
  */
 export function differing(
   before: readonly number[],
-  run: readonly { numbers: readonly INumber[] }[],
+  first: readonly INumber[],
   last: readonly INumber[]
 ): readonly number[] | null {
-  const [first] = run;
-  if (!mightFold(first.numbers, last)) {
+  if (!mightFold(first, last)) {
     return null;
   }
   const now = last.flatMap((n, i) =>
-    n.text !== first.numbers[i].text || before.includes(i) ? [i] : []
+    n.text !== first[i].text || before.includes(i) ? [i] : []
   );
-  const same = (numbers: readonly INumber[]): boolean =>
-    now.every(
-      i => numbers[i].whole && numbers[i].text === numbers[now[0]].text
-    );
-  if (now.length < 2) {
-    return now;
-  }
-  const grows = now.length > before.length;
-  return same(last) && (!grows || run.every(r => same(r.numbers))) ? now : null;
+  const same = now.every(
+    i => last[i].whole && last[i].text === last[now[0]].text
+  );
+  return now.length < 2 || same ? now : null;
 }
 
 /** Whether no two numbers of a line differ independently from another's: most lines are refused here. */
