@@ -78,7 +78,7 @@ def trial_word(trial: Trial) -> str:
 
 
 def progress(sweep: Sweep) -> str:
-    """Return how far a sweep is, for who waits for it: "train: 1 of 4 trials done. 2 running, for 12 s.".
+    """Return a sweep's progress, as `Sweep.wait` shows it: "train: 1 of 4 trials done. 2 running, for 12 s.".
 
     Args:
         sweep: The sweep.

@@ -70,7 +70,9 @@ export function addDeleteCommand(
       args.name ? trans.__('Delete…') : trans.__('Delete a Profile…'),
     caption: ({ name }) =>
       whyNot(name) ??
-      trans.__('Remove the file of a profile; what runs on it goes on'),
+      trans.__(
+        'Remove the file of a profile; clusters and jobs that use it keep running'
+      ),
     isEnabled: ({ name }) => whyNot(name) === null,
     execute: args =>
       reportErrors(trans, async () => {

@@ -9,11 +9,7 @@ import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
 it.each([
-  [
-    [],
-    true,
-    'no other file to copy. Never copied are other notebooks, checkpoints'
-  ],
+  [[], true, 'no other file to copy. Other notebooks, checkpoints'],
   [
     [],
     false,

@@ -116,7 +116,7 @@ export function Files(props: {
             ? ''
             : form.files
               ? trans.__(
-                  'Only the notebook is copied: its folder has no other file to copy. Never copied are other notebooks, checkpoints, hidden files and files of more than 1 MiB.'
+                  'Only the notebook is copied: its folder has no other file to copy. Other notebooks, checkpoints, hidden files and files of more than 1 MiB are never copied.'
                 )
               : trans.__(
                   'Only the notebook is copied, without the files beside it: tick this box to copy those of at most 1 MiB.'
