@@ -219,8 +219,6 @@ function withMetadata(notebook: INotebookContent): INotebookContent {
 
 function refused(): Promise<never> {
   return Promise.reject(
-    new Error(
-      'An executed notebook is what a job has left: save it under another name.'
-    )
+    new Error('An executed notebook is read-only: save it under another name.')
   );
 }

@@ -107,8 +107,8 @@ export function Files(props: {
       help={
         files.length
           ? trans._n(
-              '%1 file is copied beside the notebook (%2), but no other notebook. .dtrainignore leaves files out.',
-              '%1 files are copied beside the notebook (%2), but no other notebook. .dtrainignore leaves files out.',
+              '%1 file beside the notebook (%2) is copied with it. Other notebooks are not; .dtrainignore excludes more files.',
+              '%1 files beside the notebook (%2) are copied with it. Other notebooks are not; .dtrainignore excludes more files.',
               files.length,
               formatSize(bytes)
             )
