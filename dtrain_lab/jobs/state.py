@@ -93,11 +93,11 @@ def job(
 
 def _end_command(record: JobRecord, folder: FolderState, status: Status | None) -> EndCommand | None:
     """Return the user's command for the job's end, which the job's script runs after it has told that end."""
-    command, told = record.request.notify, folder.notified
+    command, result = record.request.notify, folder.end_command
     if not command:
         return None
-    if told is not None:
-        return EndCommand(command, told.code, told.output if told.code else "")
+    if result is not None:
+        return EndCommand(command, result.code, result.output if result.code else "")
     runs = folder.exit is not None and status is not None and status.fate == "running"
     return EndCommand(command) if runs else None
 
