@@ -1,4 +1,3 @@
-import { differing } from './differing';
 import { ILine, IPlace, IRange } from './lines';
 import { INumber } from './numbers';
 import { Order } from './order';
@@ -6,7 +5,7 @@ import { missingAtStart } from './missing';
 import { Positions } from './positions';
 import { IShape, readShape } from './shape';
 import { betweenGaps } from './trim';
-import { IRead, MOST_LISTED, Values } from './values';
+import { differing, IRead, MOST_LISTED, Values } from './values';
 
 /** Lines that are folded, and their order. */
 export interface IFolding<T extends ILine> {
