@@ -50,7 +50,7 @@ def _answer(question: str) -> str:
 
 
 def kernel() -> Any:
-    """Return the Jupyter kernel that this process is; None if it is none."""
+    """Return this process's Jupyter kernel; None if the process is not a kernel."""
     # a kernel has loaded it; an import here might meet one in the portal's thread, and deadlock with it
     module = sys.modules.get("IPython.core.getipython")
     ask = getattr(module, "get_ipython", None)  # None as well while another thread still imports the module

@@ -241,5 +241,5 @@ class Backend(ProfileSettings, ABC):
     def _scheduled(self, profile: Profile) -> BadRequest:
         return BadRequest(
             f'A scheduler assigns the slots of the profile "{profile.name}".',
-            "Ask the scheduler who holds them.",
+            "Ask the scheduler which jobs hold them.",
         )

@@ -48,7 +48,7 @@ MOST_JOBS = 50
 
 @click.command()
 @click.option("--run", "runs", is_flag=True, help="Also start ranks, interrupt, kill and replace them.")
-@click.option("--gpu", is_flag=True, help="As --run, on real GPUs; fails if there is none.")
+@click.option("--gpu", is_flag=True, help="As --run, on real GPUs; fails on a machine without a GPU.")
 @click.option("--ranks", type=int, help="Number of ranks of --run or --gpu.")
 @click.option(
     "--bundle",

@@ -68,7 +68,7 @@ def check(name: str, as_json: bool) -> None:
 @as_json
 @reports_errors
 def delete(name: str, yes: bool, as_json: bool) -> None:
-    """Delete a profile's file; clusters and jobs that use it go on."""
+    """Delete a profile's file; clusters and jobs that use it keep running."""
     file = profiles.own_file(name)
     confirm(f"Delete the profile {name} ({file})?", yes=yes, as_json=as_json)
     profiles.delete(name)

@@ -97,11 +97,11 @@ def _end_command(
     record: JobRecord, folder: FolderState, status: Status | None, now: float
 ) -> EndCommand | None:
     """Return the user's command for the job's end, which the job's script runs after it has told that end."""
-    command, told = record.request.notify, folder.notified
+    command, result = record.request.notify, folder.end_command
     if not command:
         return None
-    if told is not None:
-        return EndCommand(command, told.code, told.output if told.code else "")
+    if result is not None:
+        return EndCommand(command, result.code, result.output if result.code else "")
     if folder.exit is None or status is None:
         return None
     # a scheduler that can't be asked has not ended the job's script

@@ -95,7 +95,7 @@ def choice(running: Sequence[Cluster], notebook: str | None, uses: Callable[[str
         users = [*(["this notebook"] if used else []), *_users(info, notebook)]
         by = f"used by {listed(users)}" if users else "used by no notebook"
         if attached and not used:  # its kernel keeps it, but its cells no longer run there
-            by = f"{by}, and earlier by this one" if users else "used earlier by this notebook"
+            by = f"{by}, and earlier by this notebook" if users else "used earlier by this notebook"
         lines.append(f"{info.name}: {rank_names.count(info.world.size)}, {by}")
         others += [] if used else [info.name]
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])

@@ -221,8 +221,7 @@ def slowed(loop_s: float, step_s: float) -> str:
     """
     return (
         f"A step of your own loop took {step_time(loop_s)}: its model, averaging, optimizer and loader took "
-        f"{step_time(loop_s - step_s)} longer than when they were repeated. "
-        "The machine was busy with other work."
+        f"{step_time(loop_s - step_s)} longer than when they were repeated."
     )
 
 

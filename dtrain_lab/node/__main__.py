@@ -81,7 +81,10 @@ def command(name: str) -> Callable[[list[str]], int]:
         case "join":
             from dtrain_lab.node.join import main
         case _:
-            print(f"python -m dtrain_lab.node: {name} is none of {', '.join(NAMES)}", file=sys.stderr)
+            print(
+                f"python -m dtrain_lab.node: {name} is unknown; use one of {', '.join(NAMES)}",
+                file=sys.stderr,
+            )
             sys.exit(2)
     return main
 

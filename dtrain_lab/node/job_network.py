@@ -89,7 +89,7 @@ def choose_rendezvous(node: int) -> None:
     if own is None:
         raise SystemExit(
             f"{name} resolves to no address of this host that other hosts can reach, "
-            f"and {peer} to none at all. Add both to /etc/hosts or to the DNS."
+            f"and {peer} resolves to no address at all. Add both names to /etc/hosts or to the DNS."
         )
     if not ipaddress.ip_address(own).is_loopback:
         os.environ["MASTER_ADDR"] = own

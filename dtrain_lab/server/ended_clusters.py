@@ -142,7 +142,7 @@ class EndedClusters:
 
 def _unnoted(by: str, **values: Any) -> Summary:
     """Return the last state of a cluster of whose end nothing is known."""
-    text = "Ended while the Jupyter server was away." if by == "away" else "Ended."
+    text = "Ended while the Jupyter server was not running." if by == "away" else "Ended."
     return Summary("stopping", {"by": by, **values}, text)
 
 

@@ -73,7 +73,7 @@ class Hub:
         """Watched clusters of which only the end is sent: no page is open."""
         self._viewers: set[asyncio.Event] = set()
         self._acting: set[asyncio.Event] = set()
-        """Those with a frame whose user may act on clusters: who may only read is not told in their place."""
+        """Viewers whose user may act on clusters. An end shown to read-only users only is told again."""
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
         self._lease_task: supervision.BackgroundTask | None = None

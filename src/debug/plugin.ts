@@ -148,10 +148,13 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         void highlightCurrentLine(debug, tracker);
       }
     );
+    const parts = { ...args, app, tracker, queue, records };
+    const ends = new EndWithJob({ ...parts, kept, state });
     added = DisposableSet.from([
       service,
       requests,
       presses,
+      ends,
       ...(queries ? [queries] : []),
       ...(search ? [search] : []),
       holdClicks(queue),
@@ -160,10 +163,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    const parts = { ...args, app, tracker, queue, records };
     addDebugCommands(parts);
     addBreakpointCommands({ ...parts, files, names: ours, unreported });
-    addDebugJob(parts, jobs, new EndWithJob({ ...parts, kept, state }));
+    addDebugJob(parts, jobs, ends);
     let before = '';
     model.changed.connect(() => {
       const now = [whyNoRanks, whyNoneContinues]

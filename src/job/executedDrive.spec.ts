@@ -1,4 +1,9 @@
-import { IError, INotebookContent, isCode } from '@jupyterlab/nbformat';
+import {
+  ICodeCell,
+  IError,
+  INotebookContent,
+  isCode
+} from '@jupyterlab/nbformat';
 import { NotebookModel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -47,6 +52,30 @@ it('opens as unmodified if its notebook was never open in JupyterLab', async () 
   }
 });
 
+/** Code cells as a drive shows them, of a job that has failed with an error. */
+async function shownWith(
+  cells: readonly object[],
+  error: object
+): Promise<ICodeCell[]> {
+  const executed = async (): Promise<object> => ({
+    cells,
+    metadata: {},
+    nbformat: 4,
+    nbformat_minor: 5
+  });
+  const drive = new ExecutedDrive(
+    { executed, get: async () => ({ error }) } as unknown as IJobs,
+    {} as ServerConnection.ISettings,
+    nullTranslator.load('x')
+  );
+  const { content } = await drive.get('abc/a (night).ipynb');
+  return (content as INotebookContent).cells.filter(isCode);
+}
+
+const CODE = { cell_type: 'code', metadata: {}, outputs: [], source: '' };
+const TEXT = { cell_type: 'markdown', metadata: {}, source: '' };
+const ERROR = { type: 'KeyError', message: "'lr'", traceback: [] };
+
 it.each([
   ['[2]', 1, [0, 1]],
   ['[1]', 0, [0, 0]],
@@ -54,31 +83,9 @@ it.each([
 ])(
   'has the error of a rank whose output it lacks, below its cell: %s of rank %s',
   async (cell, rank, errors) => {
-    const code = { cell_type: 'code', metadata: {}, outputs: [], source: '' };
-    const text = { cell_type: 'markdown', metadata: {}, source: '' };
-    const cells = [text, code, text, { ...code }];
-    const error = {
-      cell,
-      rank,
-      type: 'KeyError',
-      message: "'lr'",
-      traceback: []
-    };
-    const drive = new ExecutedDrive(
-      {
-        executed: async () => ({
-          cells,
-          metadata: {},
-          nbformat: 4,
-          nbformat_minor: 4
-        }),
-        get: async () => ({ error })
-      } as unknown as IJobs,
-      {} as ServerConnection.ISettings,
-      nullTranslator.load('x')
-    );
-    const { content } = await drive.get('abc/a (night).ipynb');
-    const shown = (content as INotebookContent).cells.filter(isCode);
+    const cells = [TEXT, CODE, TEXT, { ...CODE }];
+    const error = { ...ERROR, cell, cell_id: null, rank };
+    const shown = await shownWith(cells, error);
     expect(shown.map(one => one.outputs.length)).toEqual(errors);
     const [said] = shown.flatMap(one => one.outputs as IError[]);
     expect(said?.traceback ?? []).toEqual(
@@ -89,5 +96,22 @@ it.each([
           ]
         : []
     );
+  }
+);
+
+it.each(['train', null])(
+  'has that error below its cell in a job with parameters, too: id %s',
+  async cell_id => {
+    const tagged = (tag: string): object => ({ metadata: { tags: [tag] } });
+    const ids = cell_id !== null;
+    const cells = [
+      { ...CODE, ...(ids && { id: 'p' }), ...tagged('parameters') },
+      { ...CODE, id: 'injected-parameters', ...tagged('injected-parameters') },
+      { ...CODE, ...(ids && { id: 'load' }) },
+      { ...CODE, ...(ids && { id: 'train' }) }
+    ];
+    const error = { ...ERROR, cell: '[3]', cell_id, rank: 1 };
+    const shown = await shownWith(cells, error);
+    expect(shown.map(one => one.outputs.length)).toEqual([0, 0, 0, 1]);
   }
 );

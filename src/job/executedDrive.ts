@@ -1,11 +1,17 @@
 import { PathExt } from '@jupyterlab/coreutils';
-import { IError, INotebookContent, isCode } from '@jupyterlab/nbformat';
+import {
+  ICodeCell,
+  IError,
+  INotebookContent,
+  isCode
+} from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { IJobs, Job, JobError } from '../tokens';
+import { isInserted } from './model/editedSince';
 
 const DRIVE = 'dtrain-jobs';
 
@@ -40,19 +46,19 @@ function isExecuted(path: string): boolean {
  */
 function withError(
   content: INotebookContent,
-  { cell, rank, type, message, traceback }: JobError,
+  error: JobError,
   trans: TranslationBundle
 ): INotebookContent {
-  const at = Number(cell?.replace(/[[\]]/g, '')) - 1;
-  const failed = content.cells.filter(isCode)[at];
+  const failed = failedCell(content, error);
   if (!failed) {
     return content;
   }
+  const { rank, type, message, traceback } = error;
   const said = trans.__(
     'Rank %1 failed in this cell, which ended the job. All other output is of rank 0.',
     rank
   );
-  const error: IError = {
+  const output: IError = {
     output_type: 'error',
     ename: type,
     evalue: message,
@@ -61,11 +67,27 @@ function withError(
       ...(traceback.length ? traceback : [`${type}: ${message}`])
     ]
   };
-  const outputs = [...failed.outputs, error];
+  const outputs = [...failed.outputs, output];
   const cells = content.cells.map(one =>
     one === failed ? { ...failed, outputs } : one
   );
   return { ...content, cells };
+}
+
+/**
+ * The cell of an executed notebook in which a job has failed: by its id, or in notebooks without ids by its
+ * number, which doesn't count the cell that the submission has inserted.
+ */
+function failedCell(
+  { cells }: INotebookContent,
+  { cell, cell_id }: JobError
+): ICodeCell | undefined {
+  const code = cells.filter(isCode);
+  const at = Number(cell?.replace(/[[\]]/g, '')) - 1;
+  return (
+    code.find(({ id }) => id !== undefined && id === cell_id) ??
+    code.filter(one => !isInserted(one))[at]
+  );
 }
 
 /**
@@ -197,8 +219,6 @@ function withMetadata(notebook: INotebookContent): INotebookContent {
 
 function refused(): Promise<never> {
   return Promise.reject(
-    new Error(
-      'An executed notebook is what a job has left: save it under another name.'
-    )
+    new Error('An executed notebook is read-only: save it under another name.')
   );
 }

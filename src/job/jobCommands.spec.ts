@@ -4,15 +4,17 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
-import { confirmLoss } from '../cluster/dialogs/dialogs';
+import { confirmLoss, showFailure } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { KernelRecords } from '../locations/kernelRecords';
+import { RequestError } from '../request/rest';
 import { IJobs, Job } from '../tokens';
 import { addJobCommands } from './jobCommands';
 import { moment } from './model/texts';
 
 vi.mock('../cluster/dialogs/dialogs', () => ({
-  confirmLoss: vi.fn(async () => true)
+  confirmLoss: vi.fn(async () => true),
+  showFailure: vi.fn()
 }));
 
 it('says of a job that waits that nothing is lost, and of a running one that its ranks end', async () => {
@@ -123,6 +125,32 @@ it('asks about one of two jobs of the same name by its time, also where frames l
   expect(await title(CommandIDs.cancelJob, 'old')).toBe(
     `Cancel the job long, ${moment(60)}?`
   );
+});
+
+it('tells why a job is not deleted, also if the jobs that keep it cannot be listed', async () => {
+  const commands = new CommandRegistry();
+  const refused = new RequestError(409, {
+    code: 'checkpoints_used',
+    message: 'The folder of reg (a) contains checkpoints of reg (b).',
+    hint: '',
+    details: { jobs: ['b'] }
+  });
+  const job = { id: 'a', name: 'reg', may: ['delete'] } as unknown as Job;
+  vi.mocked(confirmLoss).mockResolvedValueOnce(true);
+  addJobCommands(
+    { commands } as unknown as JupyterFrontEnd,
+    {
+      all: () => Promise.reject(new Error('The list is lost.')),
+      remove: () => Promise.reject(refused),
+      lastAnswer: [job]
+    } as unknown as IJobs,
+    new KernelRecords(),
+    nullTranslator.load(''),
+    () => [job],
+    () => undefined
+  );
+  await commands.execute(CommandIDs.deleteJob, { id: 'a', name: 'reg' });
+  expect(vi.mocked(showFailure).mock.lastCall?.[0]).toBe(refused);
 });
 
 it('is possible for a named job only, and where that job allows it', async () => {

@@ -156,7 +156,9 @@ export function addJobCommands(
       );
       if (sure) {
         await jobs.remove(id).catch(async error => {
-          throw withNames(error, id, await jobs.all(), trans);
+          // without an answer, those of the last one: the refusal itself must be told
+          const known = await jobs.all().catch(() => jobs.lastAnswer);
+          throw withNames(error, id, known, trans);
         });
         deleted(id);
       }

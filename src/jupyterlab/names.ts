@@ -25,7 +25,7 @@ export const NAMES = {
     ),
   'IDebugger.ISession.sendRequest': (trans: TranslationBundle): string =>
     trans.__(
-      'After a restart of the kernel, breakpoints have no conditions, and a pause while no cell runs does nothing without a word.'
+      'After a restart of the kernel, breakpoints have no conditions, and pausing while no cell runs is silently ignored.'
     ),
   'IDebugger.ISources.find': (trans: TranslationBundle): string =>
     trans.__(

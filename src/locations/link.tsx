@@ -28,7 +28,7 @@ export function LocationLink(props: {
   const title =
     cell && props.byPosition
       ? trans.__(
-          'The cell has the number %1 in the executed notebook. In %2, it may have another one.',
+          'The cell is number %1 in the executed notebook. In %2, its number may differ.',
           cell,
           at ? PathExt.basename(at) : trans.__('the open notebook')
         )

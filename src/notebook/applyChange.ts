@@ -147,7 +147,7 @@ export function keepChange(
     number === null
       ? trans.__('The change is in %1. Run the cell again.', panel.title.label)
       : trans.__(
-          'The change is in cell [%1] of %2. Run it again, and the cells that use what it makes.',
+          'The change is in cell [%1] of %2. Run this cell again, and the cells that use its results.',
           number,
           panel.title.label
         )

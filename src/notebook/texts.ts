@@ -54,7 +54,7 @@ export function pickedOf(
       glyph: 'off',
       word,
       why: trans.__(
-        'No connection to the server: a cluster can be chosen once it is back.'
+        'No connection to the server: you can choose a cluster once the connection is back.'
       )
     };
   }

@@ -23,7 +23,7 @@ it('has no process to look into where a rank was lost, replaced, or left out of 
       trans
     );
   expect(of(1)).toBe('');
-  expect(of(1, [1])).toMatch(/^Rank 1 has had a new process since/);
+  expect(of(1, [1])).toMatch(/^Rank 1 has been replaced by a new process/);
   expect(of(0, [1])).toBe('');
   expect(of(cluster.ranks.length)).toMatch(/^There is no rank \d+ any more\.$/);
   cluster.ranks[1].state = 'lost';

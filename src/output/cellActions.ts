@@ -75,11 +75,13 @@ export function whyNotShown(
   trans: TranslationBundle
 ): string {
   if (runs.isCopied(cell)) {
-    return trans.__('Only the notebook that ran the cell can show them.');
+    return trans.__(
+      'Only the notebook that ran the cell can show these lines.'
+    );
   }
   return runs.isUnknown(cell)
     ? trans.__(
-        'They are no longer available: the cluster that ran this cell has ended.'
+        'These lines are no longer available: the cluster that ran this cell has ended.'
       )
     : '';
 }
@@ -103,7 +105,7 @@ export function lostIn(
   // `replaced` is missing in records of earlier versions
   return record?.replaced?.includes(rank)
     ? trans.__(
-        'Rank %1 has had a new process since: its error is gone. Run the cell again.',
+        'Rank %1 has been replaced by a new process, so the error can no longer be debugged. Run the cell again.',
         rank
       )
     : '';

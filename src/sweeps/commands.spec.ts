@@ -5,18 +5,19 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { confirmLoss } from '../cluster/dialogs/dialogs';
+import { confirmLoss, showFailure } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { menuOfSweep } from '../job/list/sweeps';
 import { moment } from '../job/model/texts';
-import { IJobs, ILiveState, ISite, Sweep } from '../tokens';
+import { IJobs, ILiveState, ISite, Job, Sweep } from '../tokens';
 import { KernelRecords } from '../locations/kernelRecords';
 import { addSweepCommands } from './commands';
 import { SweepRequests } from './model/requests';
 import type { SweepView } from './widgets';
 
 vi.mock('../cluster/dialogs/dialogs', () => ({
-  confirmLoss: vi.fn(async () => true)
+  confirmLoss: vi.fn(async () => true),
+  showFailure: vi.fn()
 }));
 
 afterEach(() => vi.restoreAllMocks());
@@ -46,7 +47,10 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
     } as unknown as JupyterFrontEnd,
     model: {} as ILiveState,
     site: {} as ISite,
-    jobs: {} as IJobs,
+    jobs: {
+      all: () => Promise.reject(new Error('The list is lost.')),
+      lastAnswer: [] as readonly Job[]
+    } as unknown as IJobs,
     records: new KernelRecords(),
     sweeps,
     notebooks: null,
@@ -67,10 +71,10 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
   expect(methods).toEqual(['GET']);
 
   await commands.execute(CommandIDs.deleteSweep, args);
-  const [title, body] = vi.mocked(confirmLoss).mock.lastCall!;
+  const [title, text] = vi.mocked(confirmLoss).mock.lastCall!;
   // another one has its name
   expect(title).toBe(`Delete the sweep search, ${moment(60)}?`);
-  expect(body).toMatch(/jobs of its trials .* checkpoints, .* best trial/);
+  expect(text).toMatch(/jobs of its trials .* checkpoints, .* best trial/);
   const [url, init] = asked.mock.lastCall!;
   expect([init.method, url]).toEqual([
     'DELETE',
@@ -78,6 +82,17 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
   ]);
   expect(removed).toEqual(['5eed']);
   expect(close).toHaveBeenCalledOnce();
+
+  // refused; the jobs that keep its checkpoints can't be listed either
+  const message = 'The folders of these jobs contain checkpoints of reg (b).';
+  const body = { code: 'checkpoints_used', message, details: { jobs: ['b'] } };
+  asked.mockImplementation(async (_, { method }) =>
+    method === 'GET'
+      ? new Response(JSON.stringify(listed))
+      : new Response(JSON.stringify(body), { status: 409 })
+  );
+  await commands.execute(CommandIDs.deleteSweep, args);
+  expect(vi.mocked(showFailure).mock.lastCall?.[0]).toMatchObject({ message });
 });
 
 it('offers to delete a sweep only where its user may', () => {

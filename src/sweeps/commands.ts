@@ -161,7 +161,9 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
       );
       if (sure) {
         await sweeps.remove(id).catch(async error => {
-          throw withNames(error, null, await jobs.all(), trans);
+          // without an answer, those of the last one: the refusal itself must be told
+          const known = await jobs.all().catch(() => jobs.lastAnswer);
+          throw withNames(error, null, known, trans);
         });
         views.find(view => view.args.id === id)?.close();
       }

@@ -56,7 +56,7 @@ export function stoppedText(values: Values, trans: TranslationBundle): string {
         formatClock(Number(values.at) * 1000)
       );
     case 'away':
-      return trans.__('Ended while the Jupyter server was away.');
+      return trans.__('Ended while the Jupyter server was not running.');
     case 'unknown':
       return trans.__('Ended.');
   }

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+import msgspec
+
 from dtrain_lab.sweeps.trial_rows import Row, best_first, header, row
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.sweeps import Sweep, Trial
@@ -22,7 +24,8 @@ MOST_ROWS = 50
 class TrialFields(dict[str, Any]):
     """A trial as a dict, which is displayed as a table.
 
-    What pictures on the page need is left out; it is in `Sweep.info()`.
+    What pictures on the page need is left out; it is in `Sweep.info()`. A dict that no longer has the fields
+    of a trial is displayed as a dict.
 
     Args:
         trial: The trial.
@@ -32,17 +35,22 @@ class TrialFields(dict[str, Any]):
     def __init__(self, trial: Trial, objective: str) -> None:
         fields = as_json(trial)
         super().__init__((field, fields[field]) for field in TRIAL_FIELDS)
-        self._objective, self._trial = objective, trial
+        self._objective = objective
 
-    def _repr_html_(self) -> str:
-        return html_table(self._objective, [self._trial])
+    def _repr_html_(self) -> str | None:
+        rows = _as_trials([self])
+        return None if rows is None else html_table(self._objective, rows)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(text_table(self._objective, [self._trial]))
+        rows = _as_trials([self])
+        printer.text(repr(self) if rows is None else text_table(self._objective, rows))
 
 
 class TrialList(list[dict[str, Any]]):
     """Trials as a list of dicts, which is displayed as a table.
+
+    The table has what the list contains now: users sort lists, and remove trials from them. A list that
+    contains something else, too, is displayed as a list.
 
     Args:
         fields: The dicts.
@@ -51,13 +59,23 @@ class TrialList(list[dict[str, Any]]):
 
     def __init__(self, fields: Iterable[dict[str, Any]], sweep: Sweep) -> None:
         super().__init__(fields)
-        self._sweep = sweep
+        self._objective, self._best = sweep.objective, sweep.best
 
-    def _repr_html_(self) -> str:
-        return html_table(self._sweep.objective, self._sweep.trials, self._sweep.best)
+    def _repr_html_(self) -> str | None:
+        rows = _as_trials(self)
+        return None if rows is None else html_table(self._objective, rows, self._best)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(text_table(self._sweep.objective, self._sweep.trials))
+        rows = _as_trials(self)
+        printer.text(repr(self) if rows is None else text_table(self._objective, rows))
+
+
+def _as_trials(fields: Iterable[Any]) -> list[Trial] | None:
+    """Return the trials that dicts describe; None if one was changed, and describes no trial."""
+    try:
+        return [msgspec.convert(each, Trial) for each in fields]
+    except msgspec.ValidationError:
+        return None
 
 
 def html_sweep(sweep: Sweep) -> str:

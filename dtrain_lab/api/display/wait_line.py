@@ -1,4 +1,4 @@
-"""A line that says how far something is that a cell or script waits for, and changes in place."""
+"""A line with the progress of a job or sweep for which a cell or script waits; it changes in place."""
 
 from __future__ import annotations
 

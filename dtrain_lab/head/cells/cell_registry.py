@@ -85,17 +85,17 @@ class CellRegistry:
         """The cell that a rank runs."""
         return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
 
-    def waiting(self) -> list[str]:
-        """Ids of cells that have not started."""
+    def queued_ids(self) -> list[str]:
+        """Ids of queued cells, those that have not started."""
         return [name for name, c in self._cells.items() if c.began_at is None]
 
     @property
     def queued(self) -> tuple[WaitingCell, ...]:
-        """Cells that wait, in the order in which they were requested."""
-        waiting = [c for c in self._cells.values() if c.began_at is None]
+        """Queued cells, in the order in which they were requested: `Cluster.waiting`."""
+        queued = [c for c in self._cells.values() if c.began_at is None]
         return tuple(
             WaitingCell(c.order.label, c.order.notebook, c.order.cell_id, c.order.kind)
-            for c in sorted(waiting, key=lambda c: c.asked_at)
+            for c in sorted(queued, key=lambda c: c.asked_at)
         )
 
     @property

@@ -182,7 +182,7 @@ def _missing(parsed: Sequence[Parsed], around: CheckContext) -> list[Finding]:
                 " It may be in a folder that this notebook puts on sys.path, or changes to, which can't "
             )
             message += "be read here."
-            fix = f"If it is in none, {fix}"
+            fix = f"If no such folder has {module}, {fix}"
         else:
             fix = fix[0].upper() + fix[1:]
         severity: Severity = "warning" if unread or module not in sure else "problem"

@@ -132,8 +132,8 @@ def _commands(conversion: Conversion, arguments: str, statement: bool, line: int
         return conversion.problem(
             "pull",
             line,
-            "%distributed pull copies values of ranks to a notebook, and a job has none.",
-            'Use them where they are, or tag the cell "skip-in-job".',
+            "%distributed pull copies values of ranks to a notebook's kernel, and a job has no kernel.",
+            'Use the values on the ranks, or tag the cell "skip-in-job".',
         )
     conversion.note(
         "cluster_command", line, f"%distributed {command} is left out: the job has its own ranks."

@@ -38,8 +38,8 @@ def _of_each(lines: int, of_ranks: Counter[str]) -> str:
     for rank, count in sorted(of_rank.items()):
         alike[count].append(rank)
     parts = [
-        f"{count} of rank {ranks[0]}" if len(ranks) == 1 else f"{count} of each of ranks {compact(ranks)}"
+        f"{count} of rank {ranks[0]}" if len(ranks) == 1 else f"{count} each of ranks {compact(ranks)}"
         for count, ranks in alike.items()
     ]
     rest = lines - of_ranks.total()
-    return ", ".join([*parts, f"{rest} of no rank"] if parts and rest > 0 else parts)
+    return ", ".join([*parts, f"{rest} unlabelled"] if parts and rest > 0 else parts)

@@ -75,11 +75,13 @@ def resized(ranks: int, size: int) -> str:
         ranks: number of ranks on which it ran.
         size: number of ranks of the world now.
     """
-    now, them = ("is 1 now", "it") if size == 1 else (f"are {size:,} now", "them")
+    on = "that rank" if size == 1 else "these ranks"
     # a rank that is new has nothing to repeat
     how = OR_DIAGNOSE if size < ranks else " for advice."
-    ran = f"The last training loop ran on {rank_names.count(ranks)}, and there {now}."
-    return f"{ran} Train some steps on {them}{how}"
+    before, now = rank_names.count(ranks), rank_names.count(size)
+    return (
+        f"The last training loop ran on {before}; the cluster has {now} now. Train a few steps on {on}{how}"
+    )
 
 
 def asks_diagnosis(why: str) -> bool:

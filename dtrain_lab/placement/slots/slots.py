@@ -185,7 +185,7 @@ def _reason(ticket: Ticket, free: int, slot_total: int, ahead: int, holding: Seq
     if slot_total == 1:
         wanted = "the only slot"
     now = max(0, free)
-    are_free = {0: "none is", 1: "1 is"}.get(now, f"{now} are")
+    are_free = {0: "no slot is", 1: "1 is"}.get(now, f"{now} are")
     return Reason(
         "slots",
         f"Waits for {wanted}{behind}; {are_free} free{held}.",

@@ -60,7 +60,7 @@ def lacking(plan: Plan, facts: Facts) -> tuple[Finding, ...]:
         return (
             _problem(
                 f"This machine has no network interface {wanted}.",
-                f"It has: {', '.join(there)}. Leave it out: ranks on one machine need none.",
+                f"It has: {', '.join(there)}. Remove the setting: ranks on one machine need no interface.",
             ),
         )
     if not isinstance(facts, HostsFacts):

@@ -84,7 +84,7 @@ def write(name: str, content: str) -> Profile:
     profile = _parse(content, name, path.name)
     if not tomllib.loads(content):
         raise BadProfile(
-            f"{path.name} sets nothing: it would be a second name of {DEFAULT}.",
+            f"{path.name} sets nothing: it would be another name for {DEFAULT}.",
             f'Set at least backend = "{profile.backend}". To remove the profile, delete it.',
             details={"file": path.name, "line": None},
         )

@@ -62,8 +62,9 @@ def kept() -> dict[str, Cluster]:
 class Fates(NamedTuple):
     """What has become of clusters.
 
-    `ended`: who has stopped one; None if nobody has noted it. `settled`: ids of those whose state is kept no
-    more: another server has told of the end, or has stopped them as it ended.
+    `ended`: id of a cluster that has ended → how it ended; None if no process has noted how. `settled`: ids
+    of clusters whose states are no longer kept, because another server has reported the end, or has stopped
+    the clusters when that server ended.
     """
 
     ended: dict[str, Ending | None]

@@ -89,7 +89,7 @@ class _Evaluation:
     def _take(self, number: int, predictions: Any, call: ModelCall) -> None:
         if not call.has_target:
             raise BadRequest(
-                "dt.evaluate needs samples with a target, but the dataset's have none.",
+                "dt.evaluate needs samples with a target, but the dataset's samples have no target.",
                 "Let the dataset return pairs of inputs and a target, or dicts with labels.",
                 code="no_target",
             )

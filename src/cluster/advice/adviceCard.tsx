@@ -190,7 +190,7 @@ function Item(
           <button
             type="button"
             className="jp-DtrainUi-link"
-            title={trans.__('Put the change into the cell; undo takes it back')}
+            title={trans.__('Apply the change to the cell; Undo reverts it')}
             onClick={() => onKeep(item)}
           >
             {trans.__('Keep')}
@@ -234,9 +234,11 @@ function Try(props: IItemProps & { item: Advice }): JSX.Element {
       aria-disabled={runs || trying}
       title={
         runs && !trying
-          ? trans.__('The ranks are busy: try it once the cell has ended')
+          ? trans.__(
+              'The ranks are busy: try the change once the cell has ended'
+            )
           : trans.__(
-              'Run some steps with and without the change, then undo them'
+              'Run some steps with and without the change, then undo these steps'
             )
       }
       onClick={() => {

@@ -61,7 +61,7 @@ function ofPause(
           command: CommandIDs.continueRanks,
           title: failed
             ? trans.__(
-                'Leave the failure: all ranks are idle again, and keep their variables'
+                'End the post-mortem. Ranks become idle and keep their variables'
               )
             : trans.__('Resume all ranks that the debugger has stopped'),
           primary: true

@@ -62,7 +62,7 @@ it('says that a cluster whose head was killed ended unexpectedly, and where the 
   const by = (values: object): string => headText(end(values));
   expect(by({ by: 'killed' })).toContain('Variables are lost.|');
   expect(by({ by: 'away' })).toContain(
-    'Ended while the Jupyter server was away.'
+    'Ended while the Jupyter server was not running.'
   );
   expect(by({ by: 'unknown', at: 146 })).toContain('|Ended. It ran for');
   expect(by({ by: '', at: 146 })).toContain('|Stopped at ');

@@ -73,7 +73,7 @@ export async function showChange(
   body.addClass('jp-DtrainCluster-change');
   const note = document.createElement('p');
   note.textContent = kept
-    ? trans.__('This change is in %1; undo takes it back. %2', place, cost)
+    ? trans.__('This change is in %1; Undo reverts it. %2', place, cost)
     : own
       ? trans.__(
           'A change in %1. Nothing is applied automatically. %2',

@@ -86,7 +86,7 @@ class SizeBody extends FormBody<number> {
     super();
     const note = document.createElement('p');
     note.textContent = _trans.__(
-      'It has %1. Ranks that stay keep their variables; those that go lose them; new ones start empty, so run the cells again that set up what they use.',
+      'It has %1. Ranks that stay keep their variables, and those of removed ranks are lost. New ranks start without variables: run the set-up cells again.',
       _now
     );
     this.node.append(note);

@@ -21,11 +21,11 @@ export async function deleteProfile(
     trans.__('Delete the profile %1?', name),
     name === DEFAULT_PROFILE
       ? trans.__(
-          'Its file is removed, and %1 is the built-in profile again. Clusters and jobs that use it go on.',
+          'Its file is removed, and %1 is the built-in profile again. Clusters and jobs that use it keep running.',
           name
         )
       : trans.__(
-          'Its file is removed. Clusters and jobs that use it go on; new ones can no longer choose it.'
+          'Its file is removed. Clusters and jobs that use it keep running; new ones can no longer choose it.'
         ),
     trans.__('Delete'),
     trans
@@ -70,7 +70,9 @@ export function addDeleteCommand(
       args.name ? trans.__('Delete…') : trans.__('Delete a Profile…'),
     caption: ({ name }) =>
       whyNot(name) ??
-      trans.__('Remove the file of a profile; what runs on it goes on'),
+      trans.__(
+        'Remove the file of a profile; clusters and jobs that use it keep running'
+      ),
     isEnabled: ({ name }) => whyNot(name) === null,
     execute: args =>
       reportErrors(trans, async () => {

@@ -9,11 +9,7 @@ import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
 it.each([
-  [
-    [],
-    true,
-    'no other file to copy. Never copied are other notebooks, checkpoints'
-  ],
+  [[], true, 'no other file to copy. Other notebooks, checkpoints'],
   [
     [],
     false,
@@ -22,7 +18,7 @@ it.each([
   [
     ['code/data/a.json', 'code/b.py'],
     true,
-    '2 files are copied beside the notebook (2.0\u00a0KiB), but no other notebook.'
+    '2 files beside the notebook (2.0\u00a0KiB) are copied with it. Other notebooks are not'
   ]
 ])(
   'counts the copied files of the user, here %j',

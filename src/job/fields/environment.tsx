@@ -107,8 +107,8 @@ export function Files(props: {
       help={
         files.length
           ? trans._n(
-              '%1 file is copied beside the notebook (%2), but no other notebook. .dtrainignore leaves files out.',
-              '%1 files are copied beside the notebook (%2), but no other notebook. .dtrainignore leaves files out.',
+              '%1 file beside the notebook (%2) is copied with it. Other notebooks are not; .dtrainignore excludes more files.',
+              '%1 files beside the notebook (%2) are copied with it. Other notebooks are not; .dtrainignore excludes more files.',
               files.length,
               formatSize(bytes)
             )
@@ -116,7 +116,7 @@ export function Files(props: {
             ? ''
             : form.files
               ? trans.__(
-                  'Only the notebook is copied: its folder has no other file to copy. Never copied are other notebooks, checkpoints, hidden files and files of more than 1 MiB.'
+                  'Only the notebook is copied: its folder has no other file to copy. Other notebooks, checkpoints, hidden files and files of more than 1 MiB are never copied.'
                 )
               : trans.__(
                   'Only the notebook is copied, without the files beside it: tick this box to copy those of at most 1 MiB.'

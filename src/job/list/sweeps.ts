@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useReducer, useState } from 'react';
 
+import { SWEEP_PARTLY_SUCCEEDED } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
 import { formatValue } from '../../metrics/format';
@@ -108,7 +109,7 @@ export function unreadableSentence(
 
 /** Whether it has succeeded though some of its trials failed or were stopped. */
 function partlySucceeded({ summary }: Sweep): boolean {
-  return summary.code === 'sweep_partly_succeeded';
+  return summary.code === SWEEP_PARTLY_SUCCEEDED;
 }
 
 /** The glyph of a sweep's state. */

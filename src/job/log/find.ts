@@ -182,11 +182,11 @@ function placeWords(
         : trans.__('%1–%2 of %3', from, to, all),
     title: ranks
       ? trans.__(
-          'Of all lines in the log that contain the text, of ranks %1. Enter: next match',
+          'Among all matching lines of ranks %1. Enter: next match',
           ranks
         )
       : trans.__(
-          'Of all lines in the log that contain the text, with those of every rank. Enter: next match'
+          'Among all matching lines in the log, of all ranks. Enter: next match'
         )
   };
 }

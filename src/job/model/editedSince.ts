@@ -16,10 +16,10 @@ export function editedSince(
   parameters: Readonly<Record<string, unknown>>
 ): boolean {
   const before = copy.cells.filter(
-    ({ cell_type, metadata, source }) =>
-      cell_type === 'code' &&
-      !tagsOf(metadata).includes(INSERTED) &&
-      textOf(source).trim()
+    cell =>
+      cell.cell_type === 'code' &&
+      !isInserted(cell) &&
+      textOf(cell.source).trim()
   );
   const now = sources.filter(text => text.trim());
   const isSame = ({ source, metadata }: ICell, text: string): boolean => {
@@ -36,8 +36,13 @@ export function editedSince(
   );
 }
 
-/** Tag of the cell that the submission has inserted (`rank/output/executed_notebook.py`). */
-const INSERTED = 'injected-parameters';
+/**
+ * Whether the submission has inserted a cell, for the job's parameters (`rank/output/executed_notebook.py`): the
+ * notebook that was submitted has no such cell.
+ */
+export function isInserted({ metadata }: Pick<ICell, 'metadata'>): boolean {
+  return tagsOf(metadata).includes('injected-parameters');
+}
 
 function tagsOf({ tags }: { tags?: unknown }): readonly unknown[] {
   return Array.isArray(tags) ? tags : [];

@@ -23,10 +23,14 @@ it('names jobs of one name by their submission, not by ids that no list shows', 
     (withNames(refused, id, jobs, trans) as RequestError).body.message;
   const [one, two] = [moment(1_000), moment(90_000)];
   expect(named('a', [first, second])).toBe(
-    `The folder of reg, submitted ${one}, contains checkpoints of reg, submitted ${two}.`
+    `The folder of reg (${one}) contains checkpoints of reg (${two}).`
   );
   expect(named(null, [first, second])).toBe(
-    `The folders of these jobs contain checkpoints of reg, submitted ${two}.`
+    `The folders of these jobs contain checkpoints of reg (${two}).`
+  );
+  // of an earlier version: it is not known when
+  expect(named('a', [{ ...first, created_at: 0 }, second])).toBe(
+    `The folder of reg contains checkpoints of reg (${two}).`
   );
   expect(named('a', [first])).toBe(refused.body.message);
   const other = new Error('lost');

@@ -2,8 +2,9 @@ import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
+import { listed } from '../../metrics/format';
 import { Finding, Job } from '../../tokens';
-import { submittedJob } from './texts';
+import { timedJob } from './texts';
 
 /** Message of a refusal, or of an unreachable server. Other errors are rethrown. */
 export function refusalOf(
@@ -50,16 +51,16 @@ export function withNames(
   if (!users.length || known.length < found.length) {
     return failure; // one that the list lacks is named by its id
   }
-  const names = known.map(job => submittedJob(job, trans));
+  const names = known.map(job => timedJob(job, trans));
   const message = id
     ? trans.__(
-        'The folder of %1, contains checkpoints of %2.',
+        'The folder of %1 contains checkpoints of %2.',
         names[0],
-        names.slice(1).join('; ')
+        listed(names.slice(1), trans)
       )
     : trans.__(
         'The folders of these jobs contain checkpoints of %1.',
-        names.join('; ')
+        listed(names, trans)
       );
   return new RequestError(
     failure.status,

@@ -8,7 +8,6 @@ import {
   moment,
   notebookFile,
   resumeWords,
-  submittedJob,
   tabOf,
   timedJob,
   whyNoError
@@ -31,10 +30,13 @@ it('names a tab by the time where other jobs have its name, by the second in the
   const tab = (job: Job, ...others: Job[]): string =>
     tabOf(job, job.name, [job, ...others], trans);
   expect(tab(first, at(600, 'other'))).toBe('Job: reg');
-  expect(tab(first, second)).toBe(`reg, ${formatClock(60_000)}`);
-  expect(tab(second, near)).toBe(`reg, ${formatClock(600_000, true)}`);
-  expect(tab(first, second, near)).toBe(`reg, ${formatClock(60_000)}`);
-  expect(submittedJob(first, trans)).toBe(`reg, submitted ${moment(60)}`);
+  expect(tab(first, second)).toBe(`reg, ${moment(60)}`);
+  expect(tab(second, near)).toBe(`reg, ${moment(600, undefined, true)}`);
+  expect(tab(first, second, near)).toBe(`reg, ${moment(60)}`);
+  // at the same time of another day: as in dialogs
+  const later = at(60 + 86_400);
+  expect(tab(later, first)).toBe(distinctName(later, [later, first], trans));
+  expect(tab(later, first)).toBe(`reg, ${moment(60 + 86_400)}`);
   expect(timedJob(first, trans)).toBe(`reg (${moment(60)})`);
   // of an earlier version: it is not known when
   expect(timedJob({ name: 'reg', created_at: 0 }, trans)).toBe('reg');

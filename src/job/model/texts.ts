@@ -69,17 +69,7 @@ function namesakes(of: Named, among: readonly Named[]): readonly Named[] {
   return among.filter(o => o.id !== of.id && o.name === of.name);
 }
 
-/** A job among others of its name: "reg, submitted 10:46 AM". */
-export function submittedJob(
-  job: Pick<Job, 'name' | 'created_at'>,
-  trans: TranslationBundle
-): string {
-  return job.created_at
-    ? trans.__('%1, submitted %2', job.name, moment(job.created_at))
-    : job.name;
-}
-
-/** The same, shorter, where nothing else could be meant by the time: "reg (10:46 AM)". */
+/** A job with the time of its submission, in a sentence: "reg (10:46 AM)". */
 export function timedJob(
   job: Pick<Job, 'name' | 'created_at'>,
   trans: TranslationBundle
@@ -89,27 +79,15 @@ export function timedJob(
     : job.name;
 }
 
-/**
- * `Job: NAME`, or `NAME, 10:46 AM` where others have that name: a tab is cut after few characters. Only jobs of the same
- * minute have the second of their submission.
- */
+/** The title of a job's tab: `Job: NAME`, or its distinct name where other jobs have that name. */
 export function tabOf(
   { id, created_at }: Job,
   name: string,
   jobs: readonly Job[],
   trans: TranslationBundle
 ): string {
-  const others = jobs.filter(j => j.id !== id && j.name === name);
-  if (!created_at || !others.length) {
-    return trans.__('Job: %1', name);
-  }
-  const clock = formatClock(created_at * 1000);
-  const exact = others.some(j => formatClock(j.created_at * 1000) === clock);
-  return trans.__(
-    '%1, %2',
-    name,
-    exact ? formatClock(created_at * 1000, true) : clock
-  );
+  const distinct = distinctName({ id, name, created_at }, jobs, trans);
+  return distinct === name ? trans.__('Job: %1', name) : distinct;
 }
 
 /** Why a job's log has no first error to show; null if it has one. */

@@ -1,11 +1,11 @@
-import { differing } from './differing';
 import { ILine, IPlace, IRange } from './lines';
-import { INumber, near } from './numbers';
+import { INumber } from './numbers';
 import { Order } from './order';
 import { missingAtStart } from './missing';
-import { IPositions, Positions, samePosition } from './positions';
+import { Positions } from './positions';
 import { IShape, readShape } from './shape';
 import { betweenGaps } from './trim';
+import { differing, IRead, MOST_LISTED, Values } from './values';
 
 /** Lines that are folded, and their order. */
 export interface IFolding<T extends ILine> {
@@ -46,33 +46,19 @@ class Group<T extends ILine> {
    */
   take(last: IRun<T>): boolean {
     const { line, numbers } = last;
+    const [first] = this._run;
     if (
       line.ranks.some(rank => this.ranks.has(rank)) ||
-      !this._may(this._run[0].line, line)
+      !this._may(first.line, line)
     ) {
       return false;
     }
-    const differ = differing(this._at, this._run, numbers);
-    if (differ === null) {
+    const differ = differing(this._at, first.numbers, numbers);
+    if (
+      differ === null ||
+      (differ.length && !this._valuesAt(differ).fits(last))
+    ) {
       return false;
-    }
-    if (differ.length) {
-      const all = [...this._run, last];
-      const values = all.map(r => r.numbers[differ[0]].value);
-      const whole = all.every(r => r.numbers[differ[0]].whole);
-      const close = near(Math.min(...values), Math.max(...values), whole);
-      if (
-        !close ||
-        !samePosition(
-          all.map(r => r.positions),
-          differ
-        ) ||
-        (differ.length > 1 &&
-          inLine(all, differ[0]) === null &&
-          growth(atRanks(all, differ[0])) === null)
-      ) {
-        return false;
-      }
     }
     this._at = differ;
     this._add(last);
@@ -127,19 +113,28 @@ class Group<T extends ILine> {
   private _add(last: IRun<T>): void {
     this._run.push(last);
     last.line.ranks.forEach(rank => this.ranks.add(rank));
+    this._values.forEach(values => values.add(last));
+  }
+
+  /** The values of the lines at indices of numbers in which they differ, or would with a further line. */
+  private _valuesAt(differ: readonly number[]): Values {
+    const key = differ.join();
+    const values = this._values.get(key) ?? new Values(differ, this._run);
+    this._values.set(key, values);
+    return values;
   }
 
   /** Indices of the numbers that differ. */
   private _at: readonly number[] = [];
   private _run: IRun<T>[] = [];
+  /** Indices of numbers → the values there. */
+  private _values = new Map<string, Values>();
 }
 
 /** A line of a group. */
-interface IRun<T extends ILine> {
+interface IRun<T extends ILine> extends IRead {
   line: T;
-  numbers: readonly INumber[];
   own: INumber | null;
-  positions: IPositions;
 }
 
 /** The ranks that name themselves in the lines of a group; null if they don't. */
@@ -175,19 +170,6 @@ function atRanks(run: readonly IRun<ILine>[], at: number): IRankNumber[] {
     .sort((a, b) => a.rank - b.rank);
 }
 
-/** By how much numbers grow with each rank; null if they don't, or not evenly. */
-function growth(all: readonly IRankNumber[]): number | null {
-  const [first, last] = [all[0], all[all.length - 1]];
-  const each = (last.of.value - first.of.value) / (last.rank - first.rank);
-  const even = all.every(
-    n => n.of.value === first.of.value + each * (n.rank - first.rank)
-  );
-  return even && each > 0 ? each : null;
-}
-
-/** Maximum number of ranks whose integers are listed one by one if they have no order. */
-const MOST_LISTED = 8;
-
 /**
  * Integers of several ranks in one line, in the order of the ranks: "0…3" only if they grow by one from rank to
  * rank, so that nobody reads it as a range that holds others; else "1, 1, 0, 3" or "15, 30", and null if there
@@ -196,7 +178,10 @@ const MOST_LISTED = 8;
 function counts(all: readonly IRankNumber[]): string | null {
   const [first, last] = [all[0], all[all.length - 1]];
   const inRow = all.every((n, i) => n.of.value === first.of.value + i);
-  if (inRow || growth(all) === 1) {
+  const asRanks = all.every(
+    n => n.of.value - first.of.value === n.rank - first.rank
+  );
+  if (inRow || asRanks) {
     return `${first.of.text}…${last.of.text}`;
   }
   return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;

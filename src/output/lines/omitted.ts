@@ -60,9 +60,9 @@ export function countRanks(
   return { lines: lines.length, unknown, ofRank };
 }
 
-/** "18000 of each of ranks 0-1"; what a notice of omitted lines says of ranks. */
+/** "18000 each of ranks 0-1"; what a notice of omitted lines says of ranks, in an earlier version "18000 of each of". */
 const COUNTS =
-  /(\d+) of (?:each of ranks|rank) (\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)/g;
+  /(\d+) (?:(?:of )?each of ranks|of rank) (\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)/g;
 
 /** Omitted lines as a notice tells of them. */
 export function readNotice(lines: number, rest: string): IOmitted {
@@ -70,7 +70,7 @@ export function readNotice(lines: number, rest: string): IOmitted {
   for (const [, count, ranks] of rest.matchAll(COUNTS)) {
     counts.set(ranks, Number(count));
   }
-  const unlabelled = /(\d+) of no rank/.exec(rest)?.[1] ?? 0;
+  const unlabelled = /(\d+) (?:unlabelled|of no rank)/.exec(rest)?.[1] ?? 0;
   return {
     lines,
     ofRank: byRank(counts),
@@ -78,7 +78,7 @@ export function readNotice(lines: number, rest: string): IOmitted {
   };
 }
 
-/** How many of the omitted lines each rank has printed: "18000 of rank 0, 12 of each of ranks 1-3". */
+/** How many of the omitted lines each rank has printed: "18000 of rank 0, 12 each of ranks 1-3". */
 export function countsText({ ofRank, unknown }: IOmitted): string {
   const ranksWith = new Map<number, number[]>();
   for (const [rank, count] of [...ofRank].sort(([a], [b]) => a - b)) {
@@ -89,10 +89,10 @@ export function countsText({ ofRank, unknown }: IOmitted): string {
   const parts = [...ranksWith].map(([count, ranks]) =>
     ranks.length === 1
       ? `${count} of rank ${ranks[0]}`
-      : `${count} of each of ranks ${rankSet(ranks)}`
+      : `${count} each of ranks ${rankSet(ranks)}`
   );
   if (parts.length && unknown) {
-    parts.push(`${unknown} of no rank`);
+    parts.push(`${unknown} unlabelled`);
   }
   return parts.join(', ');
 }

@@ -65,15 +65,6 @@ export class Positions {
   private _counts = new Map<string, Map<number, number>>();
 }
 
-/** Whether lines that differ in some numbers have the same position on their ranks. */
-export function samePosition(
-  all: readonly IPositions[],
-  differ: readonly number[]
-): boolean {
-  const key = differ.join();
-  return all.every(positions => positions.get(key) === all[0].get(key));
-}
-
 /** Numbers in which another rank's line may differ: any one, or an integer that occurs several times. */
 function choices(numbers: readonly INumber[]): number[][] {
   const positions = numbers.map((_, i) => [i]);

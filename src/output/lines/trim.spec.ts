@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { readOutputs } from '../runs/cellOutput';
 import { foldLines } from './fold';
-import { NOTHING } from './omitted';
+import { NOTHING, readNotice } from './omitted';
 import {
   around,
   LAST_OF_RANK,
@@ -31,12 +31,15 @@ it('keeps both ends of a long output, and says how many lines went', () => {
   expect(rows[0]).toBe('[0-3] step 0 loss 0.1');
   expect(rows[rows.length - 1]).toBe(line(printed - 1).trim());
   expect(text).toContain(
-    `… ${left.lines} lines are left out of the middle: ${left.lines} of each of ranks 0-3.`
+    `… ${left.lines} lines are left out of the middle: ${left.lines} each of ranks 0-3.`
   );
   expect([...left.ofRank.values()]).toEqual(Array(4).fill(left.lines));
 });
 
 it('knows what notebooks of before have left out', () => {
+  expect(readNotice(4, '1 of each of ranks 0-1, 1 of no rank')).toEqual(
+    readNotice(4, '1 each of ranks 0-1, 1 unlabelled')
+  );
   const mark = '… 12 lines are left out here. All of it: %distributed output\n';
   expect(around(`a\n${mark}b\n`)).toEqual([
     'a\nb\n',

@@ -134,7 +134,7 @@ it('reads of a notice what it was made of', () => {
   const text = '[0] a\n[1] b\n[0-1] c\n[3] d\nnobody\n';
   const gone = countLines(text);
   expect(countsText(gone)).toBe(
-    '2 of each of ranks 0-1, 1 of rank 3, 1 of no rank'
+    '2 each of ranks 0-1, 1 of rank 3, 1 unlabelled'
   );
   expect(around(`a\n${markText(gone)}b\n`)).toEqual(['a\nb\n', gone]);
 });

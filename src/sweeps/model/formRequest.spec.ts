@@ -219,7 +219,7 @@ it('tells whether a trial went on or started over', () => {
     'Resumed 3 times, last from its checkpoint of step 1,200.'
   );
   expect(said(1, null)).toBe(
-    'Started over once: it had saved nothing by dt.checkpoint.'
+    'Started over once: the trial had saved no checkpoint (dt.checkpoint).'
   );
   expect(said(2, null)).toContain('The last time it started over');
   const trans = nullTranslator.load('dtrain_lab');

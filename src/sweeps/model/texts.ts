@@ -49,8 +49,8 @@ export function resumedText(trial: Trial, trans: TranslationBundle): string {
   }
   return step === null
     ? trans._n(
-        'Started over once: it had saved nothing by dt.checkpoint.',
-        'Continued %1 times. The last time it started over: it had saved nothing by dt.checkpoint.',
+        'Started over once: the trial had saved no checkpoint (dt.checkpoint).',
+        'Continued %1 times. The last time it started over: the trial had saved no checkpoint (dt.checkpoint).',
         resumes
       )
     : trans._n(

@@ -232,7 +232,7 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
         )
         # its kernel is still attached to these, but runs no cell there
         assert other.run("%distributed attach").stdout.splitlines() == [
-            "nb: 2 ranks, used by owner.ipynb, and earlier by this one",
+            "nb: 2 ranks, used by owner.ipynb, and earlier by this notebook",
             "own: 1 rank, used earlier by this notebook",
             "Use it in this notebook: %distributed attach nb",
         ]

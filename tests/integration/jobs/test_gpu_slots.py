@@ -106,7 +106,7 @@ def test_jobs_and_clusters_get_gpus_that_nobody_has(tmp_path: Path, gpus: Gpus) 
         late = terminal("submit", book, "--profile", "gpus", "--ranks", "1")["id"]
         wait_until(lambda: job_of(late).info()["reason"], 30, "the late job to say why")
         job = terminal("job", "show", late)
-        why = "Waits for 1 of 3 slots; none is free: job shows holds 1, cluster pair holds 2."
+        why = "Waits for 1 of 3 slots; no slot is free: job shows holds 1, cluster pair holds 2."
         assert job["reason"]["message"] == why
         held = terminal("slots")["nodes"][0]["slots"][1]["held_by"]
         refused = terminal("slots", "--stop", held["id"], code=1)

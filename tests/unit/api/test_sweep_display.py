@@ -16,6 +16,7 @@ from dtrain_lab.api import prompts
 from dtrain_lab.api.display.trial_display import MOST_ROWS, html_table, text_table
 from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.sweep import Sweep
+from dtrain_lab.services.policy import parent_server
 from dtrain_lab.sweeps.view import progress, shown
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Sweep as Info
@@ -69,6 +70,24 @@ def test_trials_stay_lists_of_dicts_and_are_displayed_as_tables() -> None:
         assert "curve" not in pretty(value)
 
 
+def test_a_list_of_trials_displays_what_it_contains() -> None:
+    trials = api_sweep(two_trials()).trials()
+    trials.sort(key=lambda trial: trial["value"])
+    assert [line.split()[0] for line in pretty(trials).splitlines()[1:]] == ["1", "0"]
+    html = trials._repr_html_()  # type: ignore[attr-defined]
+    assert html.index("<b>1</b>") < html.index("<td>0</td>"), "the best is first, and still emphasized"
+    del trials[1:]
+    trials[0]["value"] = 0.25
+    assert [line.split()[0] for line in pretty(trials).splitlines()] == ["trial", "1"]
+    for each in (trials, trials[0]):
+        assert "0.25" in pretty(each)
+        assert "<td>0.25</td>" in each._repr_html_().replace("b>", "td>")  # type: ignore[attr-defined]
+    del trials[0]["state"]
+    for each in (trials, trials[0]):
+        assert pretty(each) == repr(each), "what is no trial any longer is displayed as what it is"
+        assert each._repr_html_() is None  # type: ignore[attr-defined]
+
+
 def test_a_long_list_says_what_it_leaves_out_and_text_is_no_markup() -> None:
     info = two_trials()
     trial = replace(info.trials[0], reason=Summary("x", {}, "<b>no"), parameters={"path": "<i>"})
@@ -109,14 +128,18 @@ class Handle:
         self.texts.append(data["text/plain"])
 
 
-def test_waiting_moves_one_line_on_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("panel", [True, False])
+def test_waiting_moves_one_line_on_in_a_notebook(panel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Handle()
     monkeypatch.setattr(prompts, "kernel", lambda: object())
+    monkeypatch.setattr(parent_server, "has_panel", lambda: panel)
     monkeypatch.setattr("IPython.display.display", handle.display)
     end = two_trials()
     made = api_sweep(running(), running(), end)
     assert made.wait() == "succeeded"
-    begins, hint = progress(running()), "See its trials live in the Distributed panel, under Jobs."
+    begins, hint = progress(running()), f"Its trials: dtrain-lab sweep trials {made.id}"
+    if panel:  # which other front ends lack
+        hint = "See its trials live in the Distributed panel, under Jobs."
     # an equal state changes nothing; the hint goes with the wait
     assert handle.texts == [f"{begins}\n{hint}", f"{progress(end)}\n{hint}", progress(end)]
     seen: list[Info] = []

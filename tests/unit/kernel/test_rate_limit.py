@@ -120,7 +120,7 @@ def test_the_notice_says_how_many_lines_of_each_rank_are_left_out() -> None:
     drain(backlog, server)
     assert server.text() == (
         "… 7 lines are left out here: they came faster than the Jupyter server passes on "
-        "(3 of rank 0, 2 of each of ranks 1,3, 1 of each of ranks 2,10, 1 of no rank).\n"
+        "(3 of rank 0, 2 each of ranks 1,3, 1 each of ranks 2,10, 1 unlabelled).\n"
     )
 
 

@@ -72,7 +72,7 @@ def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
     assert choice(running[:1]) == ["nb: 2 ranks, used by this notebook and a.ipynb"]
     # its kernel is still attached to them, but its cells run on another one, or on none once that has ended
     assert choice([running[0], named("old", "c.ipynb")], uses=False) == [
-        "nb: 2 ranks, used by a.ipynb, and earlier by this one",
+        "nb: 2 ranks, used by a.ipynb, and earlier by this notebook",
         "old: 2 ranks, used earlier by this notebook",
         "Use it in this notebook: %distributed attach nb",
     ]

@@ -17,7 +17,7 @@ def test_a_mistyped_name_joins_no_world(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as exit_:
         command("rank")
     assert exit_.value.code == 2
-    assert "rank is none of admit, bridge," in capsys.readouterr().err
+    assert "rank is unknown; use one of admit, bridge," in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

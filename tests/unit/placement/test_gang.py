@@ -16,7 +16,7 @@ from dtrain_lab.wire.plan import NodeFacts
 
 NAMES = ("a", "b", "c")
 GPU = NodeFacts("", "", 1, 1, 1)
-FULL = Reason("slots", "Waits for the only slot; none is free: job other holds 1.")
+FULL = Reason("slots", "Waits for the only slot; no slot is free: job other holds 1.")
 
 
 def test_all_go_once_the_last_has_room() -> None:

@@ -64,7 +64,9 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
     assert small.message == "Waits for 1 of 4 slots, behind 1 job; 1 is free: job big holds 3."
     hidden = admit([replace(tickets[0], devices=("0", "1")), tickets[1]], "two", GPUS, USABLE[:2])
     assert not isinstance(hidden, Ticket)
-    assert hidden.message.startswith("Waits for all 2 slots; none is free"), "it may use two of the four GPUs"
+    assert hidden.message.startswith("Waits for all 2 slots; no slot is free"), (
+        "it may use two of the four GPUs"
+    )
 
 
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:

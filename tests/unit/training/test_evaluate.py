@@ -84,7 +84,10 @@ def test_samples_that_are_dicts() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda n: dt.evaluate(n, X, right), "needs samples with a target, but the dataset's have none"),
+        (
+            lambda n: dt.evaluate(n, X, right),
+            "needs samples with a target, but the dataset's samples have no target",
+        ),
         (lambda n: dt.evaluate(n, DATA, "accuracy"), "dt.evaluate: 'accuracy' is not a metric"),
         (
             lambda n: dt.evaluate(n, DATA, {"acc": MulticlassAccuracy}),

@@ -13,7 +13,10 @@ from tests.unit.head.metrics.worlds import World
 
 HALF = Diagnosis("", "replayed", Check(0.5, 0.02, 0.05, 0.025, ""), None)
 """Communication takes half of a step."""
-RESIZED = "The last training loop ran on 2 ranks, and there are 3 now. Train some steps on them for advice."
+RESIZED = (
+    "The last training loop ran on 2 ranks; the cluster has 3 ranks now. "
+    "Train a few steps on these ranks for advice."
+)
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ def test_what_was_tried_has_the_batch_of_the_ranks_of_now(world: World) -> None:
     assert advice.values["batch"] == 384
     alone = resize(world, 1).metrics
     assert alone.advice == (), "one rank exchanges nothing"
-    assert alone.no_advice.endswith("and there is 1 now. Train some steps on it, or run Diagnose.")
+    assert alone.no_advice.endswith(" has 1 rank now. Train a few steps on that rank, or run Diagnose.")
     assert alone.diagnosis_helps
 
 
