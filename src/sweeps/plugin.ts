@@ -10,6 +10,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
+import { sweepEnded } from '../job/list/sweeps';
 import { IJobs, IKernelRecords, ILiveState, ISite, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
 import { SweepRequests } from './model/requests';
@@ -45,6 +46,12 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
   ): ISweeps => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const sweeps = new SweepRequests(app.serviceManager.serverSettings);
+    sweeps.seen.connect((_, seen) => {
+      // one that has begun has no job yet, by which the page would notice it
+      if (!seen.every(sweepEnded)) {
+        model.look();
+      }
+    });
     const views = new WidgetTracker<SweepView>({ namespace: 'dtrain-sweep' });
     addSweepCommands({
       app,

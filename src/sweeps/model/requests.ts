@@ -42,7 +42,7 @@ export class SweepRequests implements ISweeps {
   }
 
   begin(body: WantedSweep): Promise<Sweep> {
-    return request(this._settings, 'POST', '/sweeps', { body });
+    return this._told(request(this._settings, 'POST', '/sweeps', { body }));
   }
 
   stop(id: string): Promise<Sweep> {
