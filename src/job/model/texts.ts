@@ -90,18 +90,22 @@ export function timedJob(
 }
 
 /**
- * `Job: NAME`, or `NAME, 10:46 AM` where others have that name: a tab is cut after few characters. Only jobs of the same
- * minute have the second of their submission.
+ * The tab of a job or sweep: `Job: NAME`, or `NAME, 10:46 AM` where others of its kind have that name: a tab is cut
+ * after few characters. Only those of the same minute have the second of their submission.
+ *
+ * @param plain - its tab where no other has its name
+ * @param among - all known ones of its kind
  */
 export function tabOf(
-  { id, created_at }: Job,
+  { id, created_at }: Named,
   name: string,
-  jobs: readonly Job[],
+  plain: string,
+  among: readonly Named[],
   trans: TranslationBundle
 ): string {
-  const others = jobs.filter(j => j.id !== id && j.name === name);
+  const others = namesakes({ id, name, created_at }, among);
   if (!created_at || !others.length) {
-    return trans.__('Job: %1', name);
+    return plain;
   }
   const clock = formatClock(created_at * 1000);
   const exact = others.some(j => formatClock(j.created_at * 1000) === clock);
