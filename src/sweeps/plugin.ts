@@ -4,6 +4,7 @@ import {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -29,7 +30,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     ICommandPalette,
     ILayoutRestorer,
     ITranslator,
-    IStateDB
+    IStateDB,
+    IEditorLanguageRegistry
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -42,7 +44,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null,
-    state: IStateDB | null
+    state: IStateDB | null,
+    languages: IEditorLanguageRegistry | null
   ): ISweeps => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const sweeps = new SweepRequests(app.serviceManager.serverSettings);
@@ -62,6 +65,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
       sweeps,
       notebooks,
       browser,
+      languages,
       state,
       restorer,
       views,

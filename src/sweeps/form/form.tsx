@@ -2,16 +2,18 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useMemo, useState } from 'react';
 
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { linesOf } from '../../job/model/assignments';
 import { useCheck } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
 import { IDrafts, ITyped } from '../../job/form/drafts';
 import { faultsOf } from '../../job/fields/fieldErrors';
 import { useForm } from '../../job/form/initialForm';
-import { FormFrame, Reading } from '../../job/form/formFrame';
+import { FormFrame, Reading, Source } from '../../job/form/formFrame';
 import { INotebook } from '../../job/form/notebook';
 import { FINDING_LINKS } from '../../job/form/findings';
 import { IForm } from '../../job/model/formRequest';
+import { goToPreview, Highlight, Preview } from '../../job/preview/preview';
 import { IJobs, ISite, ISweeps } from '../../tokens';
 import { useBeginning } from './beginSweep';
 import { problemsOfSweep, useSweepPlan } from './checkSweep';
@@ -29,51 +31,67 @@ import { objectivesIn } from '../model/objectives';
 export interface ISweepFormProps {
   notebook: INotebook;
   drafts: IDrafts;
+  /** Search spaces that were saved for later, each with the rest of its form in `drafts`. */
+  spaces: IDrafts<ISweepForm>;
   typed: ITyped;
+  highlight: Highlight;
   site: ISite;
   jobs: IJobs;
   sweeps: ISweeps;
   commands: CommandRegistry;
   trans: TranslationBundle;
+  confirmDiscard(): Promise<boolean>;
   begun(): void;
 }
 
-/** Search space and objective as typed before the page was reloaded, and the function to change them. */
-function useTypedSweep(
-  typed: ITyped,
-  notebook: INotebook
-): [ISweepForm, (some: Partial<ISweepForm>) => void] {
-  const [sweep, setSweep] = useState<ISweepForm>(() =>
-    emptySweep(objectivesIn(notebook.sources))
-  );
+/**
+ * Search space and objective as typed before the page was reloaded, or as saved for later; the function to change them,
+ * and the function to empty them.
+ */
+function useTypedSweep({
+  typed,
+  spaces,
+  notebook
+}: ISweepFormProps): [
+  ISweepForm,
+  (some: Partial<ISweepForm>) => void,
+  () => void
+] {
+  const empty = (): ISweepForm => emptySweep(objectivesIn(notebook.sources));
+  const [sweep, setSweep] = useState<ISweepForm>(empty);
+  const { path } = notebook;
   useEffect(() => {
-    void typed
-      .load<ISweepForm>('sweep')
-      .then(kept => kept && setSweep(now => ({ ...now, ...kept })));
-  }, [typed]);
-  return [
-    sweep,
-    some =>
-      setSweep(before => {
-        const after = { ...before, ...some };
-        typed.save('sweep', after);
-        return after;
-      })
-  ];
+    const load = async (): Promise<void> => {
+      const kept =
+        (await typed.load<ISweepForm>('sweep')) ??
+        (await spaces.load(path, null));
+      if (kept) {
+        setSweep(now => ({ ...now, ...kept }));
+      }
+    };
+    void load();
+  }, [typed, spaces, path]);
+  const change = (some: Partial<ISweepForm>): void =>
+    setSweep(before => {
+      const after = { ...before, ...some };
+      typed.save('sweep', after);
+      return after;
+    });
+  return [sweep, change, () => change(empty())];
 }
 
 /** The form of a sweep: where its trials run, search space, objective, and the check of a trial. */
 export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { site, sweeps, trans, notebook } = props;
   const { profiles } = site;
-  const [filled, fill] = useForm({
+  const [filled, fill, from, discard] = useForm({
     ...props,
     like: null,
     // trials start from the notebook's values, not from those of its last job
     begins: { ...UNSIZED, parameters: notebook.parameters },
     profiles
   });
-  const [typed, setSweep] = useTypedSweep(props.typed, notebook);
+  const [typed, setSweep, emptySpace] = useTypedSweep(props);
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
   const sweep = useMemo(
@@ -84,13 +102,15 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]
   );
-  const { checked, again, refuse } = useCheck({
+  const { checked, lastPlan, again, refuse } = useCheck({
     ...props,
     filled,
     faults,
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const [tried, setTried] = useState(false);
+  const [saved, setSaved] = useState<readonly [IForm, ISweepForm] | null>(null);
+  const [tab, setTab] = useState('script');
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
@@ -110,18 +130,47 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       focus(
         own.length ? placeOf(own[0]) : `[aria-invalid="true"], ${FINDING_LINKS}`
       ),
-    refuse
+    refuse,
+    begun: () => {
+      props.begun();
+      // the sweep has begun even if its draft can't be removed
+      void reportErrors(trans, forget);
+    }
   });
+  const forget = async (): Promise<void> => {
+    await props.drafts.remove(notebook.path, null);
+    await props.spaces.remove(notebook.path, null);
+  };
 
   if (!form) {
     return <Reading trans={trans} />;
   }
+  const keep = async (): Promise<void> => {
+    await props.drafts.save(notebook.path, null, form);
+    await props.spaces.save(notebook.path, null, typed);
+    setSaved([form, typed]);
+  };
+  const startOver = async (): Promise<void> => {
+    if (discard && (await props.confirmDiscard())) {
+      await forget();
+      await discard();
+      emptySpace();
+      focus('.jp-DtrainJob-submitForm [data-sweep]'); // the link is gone
+    }
+  };
   return (
     <FormFrame
       title={trans.__('Sweep %1', notebook.path.split('/').pop())}
-      under={trans.__(
-        'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
-      )}
+      under={
+        <Source
+          from={discard ? from : ''}
+          usual={trans.__(
+            'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
+          )}
+          discard={discard && startOver}
+          trans={trans}
+        />
+      }
       oneColumn={oneColumn}
       report={
         <SweepReport
@@ -131,8 +180,24 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           faults={faults}
           again={again}
           focus={focus}
+          preview={lastPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}
         />
+      }
+      preview={
+        lastPlan && (
+          <Preview
+            chosen={tab}
+            choose={setTab}
+            plan={lastPlan}
+            trial={trans.__(
+              'One trial: with the first value of each list, and the lower end of each range.'
+            )}
+            stale={own.length + faults.length > 0 || !checked.plan}
+            highlight={props.highlight}
+            trans={trans}
+          />
+        )
       }
       whole={setWhole}
       send={begin}
@@ -143,6 +208,8 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           partial={own.length + faults.length > 0}
           why={why}
           sending={sending}
+          saved={saved?.[0] === form && saved[1] === typed}
+          save={() => void reportErrors(trans, keep)}
           trans={trans}
           send={begin}
         />
