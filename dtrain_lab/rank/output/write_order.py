@@ -27,7 +27,9 @@ class WriteOrder:
         self._taken: Counter[str] = Counter()
         """Stream → characters arranged since the start."""
         self._ends: deque[tuple[str, int]] = deque()
-        """Of each write: its stream, and the stream's characters up to its end."""
+        """Of each run of writes to a stream, but for the last: the stream, and its characters until then."""
+        self._last = ""
+        """The stream that was written to last."""
 
     def note(self, name: str, size: int) -> None:
         """Note a write, once its text is in the stream's buffer; one thread of a stream at a time.
@@ -36,8 +38,12 @@ class WriteOrder:
             name: The stream.
             size: Characters of the text.
         """
+        last = self._last
+        if last != name:
+            self._last = name
+            if last:
+                self._ends.append((last, self._written[last]))
         self._written[name] += size
-        self._ends.append((name, self._written[name]))
 
     def match(self, name: str) -> None:
         """Take as noted what was arranged, as an interrupt may have come between a write and its note.
