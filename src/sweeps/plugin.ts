@@ -11,7 +11,6 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { sweepEnded } from '../job/list/sweeps';
 import { IJobs, IKernelRecords, ILiveState, ISite, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
 import { SweepRequests } from './model/requests';
@@ -51,7 +50,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     const sweeps = new SweepRequests(app.serviceManager.serverSettings);
     sweeps.seen.connect((_, seen) => {
       // one that has begun has no job yet, by which the page would notice it
-      if (!seen.every(sweepEnded)) {
+      if (seen.some(s => s.state === 'running' || s.state === 'stopping')) {
         model.look();
       }
     });

@@ -6,20 +6,22 @@ import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { linesOf } from '../../job/model/assignments';
 import { useCheck } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
-import { IDrafts, ITyped } from '../../job/form/drafts';
-import { faultsOf } from '../../job/fields/fieldErrors';
+import { ITyped } from '../../job/form/drafts';
+import { faultsOf, IFault } from '../../job/fields/fieldErrors';
 import { useForm } from '../../job/form/initialForm';
 import { FormFrame, Reading, Source } from '../../job/form/formFrame';
 import { INotebook } from '../../job/form/notebook';
 import { FINDING_LINKS } from '../../job/form/findings';
 import { IForm } from '../../job/model/formRequest';
-import { goToPreview, Highlight, Preview } from '../../job/preview/preview';
+import { goToPreview, Highlight } from '../../job/preview/preview';
 import { IJobs, ISite, ISweeps } from '../../tokens';
 import { useBeginning } from './beginSweep';
 import { problemsOfSweep, useSweepPlan } from './checkSweep';
+import { ISweepDrafts, useSaving } from './saveForLater';
 import { SweepBar } from './sweepBar';
 import { SweepFields } from './sweepFields';
 import { placeOf, SweepReport } from './sweepReport';
+import { TrialPreview } from './trialPreview';
 import {
   emptySweep,
   ISweepForm,
@@ -28,11 +30,8 @@ import {
 } from '../model/formRequest';
 import { objectivesIn } from '../model/objectives';
 
-export interface ISweepFormProps {
+export interface ISweepFormProps extends ISweepDrafts {
   notebook: INotebook;
-  drafts: IDrafts;
-  /** Search spaces that were saved for later, each with the rest of its form in `drafts`. */
-  spaces: IDrafts<ISweepForm>;
   typed: ITyped;
   highlight: Highlight;
   site: ISite;
@@ -80,6 +79,37 @@ function useTypedSweep({
   return [sweep, change, () => change(empty())];
 }
 
+/** Errors of the fields that a job has, too. */
+function useFaults(
+  form: IForm | null,
+  defaults: string,
+  trans: TranslationBundle
+): readonly IFault[] {
+  return useMemo(
+    () => (form ? faultsOf(form, defaults, trans) : []),
+    [form, defaults, trans]
+  );
+}
+
+/** What the form is for; or that it is filled in as it was saved for later, with a link that discards this. */
+function SweepSource(props: {
+  from: string;
+  discard: (() => Promise<void>) | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { from, discard, trans } = props;
+  return (
+    <Source
+      from={discard ? from : ''}
+      usual={trans.__(
+        'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
+      )}
+      discard={discard}
+      trans={trans}
+    />
+  );
+}
+
 /** The form of a sweep: where its trials run, search space, objective, and the check of a trial. */
 export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { site, sweeps, trans, notebook } = props;
@@ -98,10 +128,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     () => withoutRemoved(typed, defaults),
     [typed, defaults]
   );
-  const faults = useMemo(
-    () => (form ? faultsOf(form, defaults, trans) : []),
-    [form, defaults, trans]
-  );
+  const faults = useFaults(form, defaults, trans);
   const { checked, lastPlan, again, refuse } = useCheck({
     ...props,
     filled,
@@ -109,8 +136,6 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const [tried, setTried] = useState(false);
-  const [saved, setSaved] = useState<readonly [IForm, ISweepForm] | null>(null);
-  const [tab, setTab] = useState('script');
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
@@ -118,6 +143,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { own, why } = problems;
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();
+  const { saved, keep, forget } = useSaving(props, notebook.path, form, typed);
   const [sending, begin] = useBeginning({
     ...props,
     form,
@@ -137,19 +163,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       void reportErrors(trans, forget);
     }
   });
-  const forget = async (): Promise<void> => {
-    await props.drafts.remove(notebook.path, null);
-    await props.spaces.remove(notebook.path, null);
-  };
-
   if (!form) {
     return <Reading trans={trans} />;
   }
-  const keep = async (): Promise<void> => {
-    await props.drafts.save(notebook.path, null, form);
-    await props.spaces.save(notebook.path, null, typed);
-    setSaved([form, typed]);
-  };
   const startOver = async (): Promise<void> => {
     if (discard && (await props.confirmDiscard())) {
       await forget();
@@ -162,14 +178,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     <FormFrame
       title={trans.__('Sweep %1', notebook.path.split('/').pop())}
       under={
-        <Source
-          from={discard ? from : ''}
-          usual={trans.__(
-            'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
-          )}
-          discard={discard && startOver}
-          trans={trans}
-        />
+        <SweepSource from={from} discard={discard && startOver} trans={trans} />
       }
       oneColumn={oneColumn}
       report={
@@ -185,19 +194,12 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         />
       }
       preview={
-        lastPlan && (
-          <Preview
-            chosen={tab}
-            choose={setTab}
-            plan={lastPlan}
-            trial={trans.__(
-              'One trial: with the first value of each list, and the lower end of each range.'
-            )}
-            stale={own.length + faults.length > 0 || !checked.plan}
-            highlight={props.highlight}
-            trans={trans}
-          />
-        )
+        <TrialPreview
+          plan={lastPlan}
+          stale={own.length + faults.length > 0 || !checked.plan}
+          highlight={props.highlight}
+          trans={trans}
+        />
       }
       whole={setWhole}
       send={begin}
@@ -208,7 +210,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           partial={own.length + faults.length > 0}
           why={why}
           sending={sending}
-          saved={saved?.[0] === form && saved[1] === typed}
+          saved={saved}
           save={() => void reportErrors(trans, keep)}
           trans={trans}
           send={begin}
