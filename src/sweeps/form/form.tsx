@@ -157,11 +157,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         own.length ? placeOf(own[0]) : `[aria-invalid="true"], ${FINDING_LINKS}`
       ),
     refuse,
-    begun: () => {
-      props.begun();
-      // the sweep has begun even if its draft can't be removed
-      void reportErrors(trans, forget);
-    }
+    forget
   });
   if (!form) {
     return <Reading trans={trans} />;
