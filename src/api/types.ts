@@ -2075,10 +2075,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All sweeps, newest first. */
+        /** Sweeps, newest first. `active`: only those that have not ended. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    active?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -3590,6 +3592,10 @@ export interface components {
             /** @default [] */
             jobs: components["schemas"]["Job"][];
             seq: number;
+            /** @default {} */
+            sweeps: {
+                [key: string]: "failed" | "running" | "stopped" | "stopping" | "succeeded";
+            };
             type: string;
             /** @default [] */
             untold: components["schemas"]["Cluster"][];
