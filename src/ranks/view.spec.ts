@@ -137,9 +137,9 @@ it('says in the past what the ranks of a cluster did whose head was killed', asy
   await drawn('This cluster has ended. These values are from ');
   const text = head().textContent.replace(/\s/g, ' ');
   expect(text).toMatch(
-    /^At .*: Running cell \[15\] on 2 ranks\..*had run for 3 s/
+    /^endedAt .*: Running cell \[15\] on 2 ranks\..*had run for 3 s/
   );
-  expect(glyph()).toBe('idle');
+  expect(glyph()).toBe('stopped');
   const over = view.node.querySelector('.jp-DtrainRanks-ranks')!;
   expect(over.getAttribute('data-over')).toBe('true');
   clock.mockRestore();

@@ -12,7 +12,7 @@ from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import shown
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.job import JobSize
+from dtrain_lab.wire.jobs.job import JobSize, PlannedFile
 from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import (
@@ -32,14 +32,28 @@ from tests.ui.states.state import PANEL, VIEW, State
 from tests.ui.states.worlds import NOW
 
 FORM = f"{VIEW} .jp-DtrainJob-submit"
+LOOP = "import dtrain_lab as dt\n\nfor step in range(epochs):\n    dt.log(step, loss=loss, accuracy=right)"
 CELLS = notebook(
-    code("lr = 0.01\nwidth = 64\noptimizer = 'adam'\nepochs = 3", tags=["parameters"]),
-    code(
-        "import dtrain_lab as dt\n\nfor step in range(epochs):\n    dt.log(step, loss=loss, accuracy=right)"
-    ),
+    code("lr = 0.01\nwidth = 64\noptimizer = 'adam'\nepochs = 3", tags=["parameters"]), code(LOOP)
 )
+TRIAL = (
+    "# train.ipynb as a script\nimport dtrain_lab.rank.script as _script\n\n# %% [1]\n"
+    "lr = 0.01\nwidth = 64\noptimizer = 'adam'\nepochs = 3\n\n# %% parameters\nlr = 0.001\nwidth = 32\n\n"
+    f"# %% [2]\n{LOOP}\n"
+)
+JOB_FILE = "#!/bin/sh\nexec python -m dtrain_lab.node.attached\n"
 PLAN = SweepPlan(
-    files=(), command="", findings=(), size=JobSize(1, 1), cells=2, modules=4, total=16, parallel=4
+    files=(
+        PlannedFile("code/dtrain_main.py", len(TRIAL), TRIAL),
+        PlannedFile("job.sh", len(JOB_FILE), JOB_FILE),
+    ),
+    command="",
+    findings=(),
+    size=JobSize(1, 1),
+    cells=2,
+    modules=4,
+    total=16,
+    parallel=4,
 )
 REQUEST = SweepRequest(
     notebook="train.ipynb",
