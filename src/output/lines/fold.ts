@@ -1,12 +1,11 @@
-import { differing } from './differing';
+import { Group, IFolded, IMay, IRun } from './group';
 import { ILine, IPlace, IRange } from './lines';
-import { INumber } from './numbers';
-import { Order } from './order';
 import { missingAtStart } from './missing';
+import { Order } from './order';
 import { Positions } from './positions';
 import { IShape, readShape } from './shape';
+import { Steps } from './steps';
 import { betweenGaps } from './trim';
-import { IRead, MOST_LISTED, Values } from './values';
 
 /** Lines that are folded, and their order. */
 export interface IFolding<T extends ILine> {
@@ -20,174 +19,6 @@ export interface IFolding<T extends ILine> {
   time?: (line: T) => number;
 }
 
-/** Lines that are displayed as one. */
-export interface IFolded<T extends ILine> {
-  /** One line for all: the lowest rank's, with all ranks, and the range of what differs. */
-  line: ILine;
-  /** The lines, in the order in which they came. */
-  of: readonly T[];
-}
-
-/** Lines of different ranks that are displayed as one. */
-class Group<T extends ILine> {
-  constructor(
-    readonly shape: string,
-    /** Key that adjacent groups share if they are sorted by rank. */
-    readonly like: string | null,
-    first: IRun<T>,
-    private _may: (one: T, other: T) => boolean
-  ) {
-    this.error = first.line.error;
-    this._add(first);
-  }
-
-  /**
-   * Add a line of other ranks if all lines then differ in at most one number, or in several positions that
-   * have the same integer within each line, and each rank has printed as many such lines before.
-   */
-  take(last: IRun<T>): boolean {
-    const { line, numbers } = last;
-    const [first] = this._run;
-    if (
-      line.ranks.some(rank => this.ranks.has(rank)) ||
-      !this._may(first.line, line)
-    ) {
-      return false;
-    }
-    const differ = differing(this._at, first.numbers, numbers);
-    if (
-      differ === null ||
-      (differ.length && !this._valuesAt(differ).fits(last))
-    ) {
-      return false;
-    }
-    this._at = differ;
-    this._add(last);
-    return true;
-  }
-
-  folded(): IFolded<T> {
-    return { line: this._line(), of: this._run.map(({ line }) => line) };
-  }
-
-  private _line(): ILine {
-    if (this._run.length === 1) {
-      return this._run[0].line;
-    }
-    const run = [...this._run].sort(
-      (a, b) => a.line.ranks[0] - b.line.ranks[0]
-    );
-    const ranks = run.flatMap(r => r.line.ranks).sort((a, b) => a - b);
-    const [{ line, numbers }] = run;
-    const own = ownOf(run);
-    if (!this._at.length) {
-      return { ...line, ranks, range: own ?? undefined };
-    }
-    const [at, ...more] = this._at;
-    const all = run.map(r => r.numbers[at]);
-    const sorted = [...all].sort((a, b) => a.value - b.value);
-    const { start, end } = numbers[at];
-    const rest = line.text.slice(end);
-    const [low, high] = [sorted[0].text, sorted[sorted.length - 1].text];
-    const whole = all.every(n => n.whole);
-    const range: IRange = {
-      start,
-      end,
-      low,
-      high,
-      also: more.map(i => numbers[i]),
-      inline: whole
-        ? (inLine(run, at) ?? `${low} to ${high}`)
-        : /^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
-          ? null
-          : `${low}…${high}`,
-      own: own ?? undefined
-    };
-    return { ...line, ranks, range };
-  }
-
-  /** Position among the groups. */
-  at = 0;
-  readonly error: boolean;
-  readonly ranks = new Set<number>();
-
-  private _add(last: IRun<T>): void {
-    this._run.push(last);
-    last.line.ranks.forEach(rank => this.ranks.add(rank));
-    this._values.forEach(values => values.add(last));
-  }
-
-  /** The values of the lines at indices of numbers in which they differ, or would with a further line. */
-  private _valuesAt(differ: readonly number[]): Values {
-    const key = differ.join();
-    const values = this._values.get(key) ?? new Values(differ, this._run);
-    this._values.set(key, values);
-    return values;
-  }
-
-  /** Indices of the numbers that differ. */
-  private _at: readonly number[] = [];
-  private _run: IRun<T>[] = [];
-  /** Indices of numbers → the values there. */
-  private _values = new Map<string, Values>();
-}
-
-/** A line of a group. */
-interface IRun<T extends ILine> extends IRead {
-  line: T;
-  own: INumber | null;
-}
-
-/** The ranks that name themselves in the lines of a group; null if they don't. */
-function ownOf(run: readonly IRun<ILine>[]): IPlace | null {
-  const of = run.flatMap(({ line, own }) =>
-    own ? [{ rank: line.ranks[0], of: own }] : []
-  );
-  if (!of.length) {
-    return null;
-  }
-  const [low, high] = [of[0].of.text, of[of.length - 1].of.text];
-  const { start, end } = of[0].of;
-  return { start, end, low, high, inline: counts(of) ?? `${low} to ${high}` };
-}
-
-/** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
-function inLine(run: readonly IRun<ILine>[], at: number): string | null {
-  return counts(atRanks(run, at));
-}
-
-/** A rank, and its number at a position of a line. */
-interface IRankNumber {
-  rank: number;
-  of: INumber;
-}
-
-/** The numbers of all ranks at a position, in the order of the ranks. */
-function atRanks(run: readonly IRun<ILine>[], at: number): IRankNumber[] {
-  return run
-    .flatMap(({ line, numbers }) =>
-      line.ranks.map(rank => ({ rank, of: numbers[at] }))
-    )
-    .sort((a, b) => a.rank - b.rank);
-}
-
-/**
- * Integers of several ranks in one line, in the order of the ranks: "0…3" only if they grow by one from rank to
- * rank, so that nobody reads it as a range that holds others; else "1, 1, 0, 3" or "15, 30", and null if there
- * are many.
- */
-function counts(all: readonly IRankNumber[]): string | null {
-  const [first, last] = [all[0], all[all.length - 1]];
-  const inRow = all.every((n, i) => n.of.value === first.of.value + i);
-  const asRanks = all.every(
-    n => n.of.value - first.of.value === n.rank - first.rank
-  );
-  if (inRow || asRanks) {
-    return `${first.of.text}…${last.of.text}`;
-  }
-  return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;
-}
-
 /** Number of groups of a shape with which a line is compared. */
 const MOST_COMPARED = 64;
 
@@ -196,7 +27,8 @@ const MOST_COMPARED = 64;
  * the lowest rank's. The number of the rank itself, in "rank 0 epoch 1 loss 2.137", may differ besides.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
- * between. A rank's first line of a kind is folded with the first ones of other ranks, its second with their
+ * between. Not "step 1" of one rank and "step 5" of another, of ranks that print the same steps, but not each step. A
+ * rank's first line of a kind is folded with the first ones of other ranks, its second with their
  * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and
  * within stderr. Numbers that differ independently are not replaced by ranges, so that no combination is shown that no
  * rank has printed.
@@ -233,15 +65,30 @@ export function fold<T extends ILine>(
         }))
       )
   );
-  for (const { line, apart, read } of all) {
-    const { numbers, own, shape } = read;
-    const positions = counted.add(line.ranks, read.families);
-    const last = { line, numbers, own, positions };
+  const steps = new Steps();
+  const runs = all.map(({ line, apart, read }): IRun<T> => {
+    const { numbers, own, shape, families } = read;
+    const positions = counted.add(line.ranks, families);
+    const behind = apart ? 0 : steps.add(shape, line.ranks, numbers);
+    return { line, shape, numbers, own, families, positions, behind };
+  });
+  const mayBe: IMay<T> = {
+    fold: may,
+    differ: (one, other, at) =>
+      steps.mayBeOne(one, other, at, counted.repeats(other.families, at))
+  };
+  runs.forEach((last, i) => {
+    const { line, shape, numbers } = last;
+    const { apart, read } = all[i];
+    const same = [shape, ...numbers.map(({ text }) => text)].join('\u0000');
     const take = (group: Group<T>): boolean => group.take(last);
-    const known = apart ? null : order.find(shape, line, take, MOST_COMPARED);
-    const group = known ?? order.push(new Group(shape, read.like, last, may));
+    const known = apart
+      ? null
+      : order.find({ ...line, shape, same }, take, MOST_COMPARED);
+    const group =
+      known ?? order.push(new Group(shape, read.like, same, last, mayBe));
     order.note(line, group);
-  }
+  });
   return inRankOrder(order.all).map(group => group.folded());
 }
 
