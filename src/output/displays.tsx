@@ -64,7 +64,12 @@ export function markDisplays(
       (kind === 'widget' ? isClosed(widget) : isBlank(widget));
     if (typeof place === 'number' && !hides && isGone(widget)) {
       hides = true;
-      gone++;
+      // of a rank whose process has ended, it never comes back by itself
+      if (ended.has(place)) {
+        unloaded.add(place);
+      } else {
+        gone++;
+      }
     }
     if (kind === 'widget' && !hides && typeof place === 'number') {
       const isOver = ended.has(place);
