@@ -136,7 +136,9 @@ export class CellOutputModel implements IDisposable {
     const { clusters, names, runs } = this._context;
     const { failure } = output;
     const live = runs.isLive(cell);
-    const status = runStatusOf(cell, found, run, live, !!failure, names);
+    const status = this._timed(
+      runStatusOf(cell, found, run, live, output, names)
+    );
     const state =
       failure?.interrupted && status.state === 'failed'
         ? 'interrupted'
@@ -155,6 +157,17 @@ export class CellOutputModel implements IDisposable {
       unheard:
         clusters.link === 'lost' ? { since: clusters.lastFrameAt } : undefined
     };
+  }
+
+  /** With the time at which the kernel has reported the end, until the cluster has. */
+  private _timed(status: IRunStatus): IRunStatus {
+    const { record, state, seconds } = status;
+    if (!record || record.state === 'ended' || !state || !isOver(state)) {
+      this._took = null;
+      return status;
+    }
+    this._took ??= seconds;
+    return { ...status, seconds: this._took };
   }
 
   private _show(
@@ -289,6 +302,8 @@ export class CellOutputModel implements IDisposable {
   private _shown: IShownCell | null = null;
   private _throttle = new Throttler(() => this._read(), { limit: EVERY });
   private _ticks = false;
+  /** Seconds that a cell took whose end only the kernel has reported. */
+  private _took: number | null = null;
   /** All lines, once the user has requested those that the page dropped. */
   private _whole: IWhole | null = null;
   private _wholeAt = 0;
