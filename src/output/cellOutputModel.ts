@@ -136,6 +136,13 @@ export class CellOutputModel implements IDisposable {
     const { clusters, names, runs } = this._context;
     const { failure } = output;
     const live = runs.isLive(cell);
+    if (failure?.refused) {
+      // the record is of the run before
+      return {
+        ...{ state: 'not run', record: null, cluster: null, seconds: null },
+        ...{ ranks: [], said: failure.said }
+      };
+    }
     const status = this._timed(
       runStatusOf(cell, found, run, live, output, names)
     );
