@@ -173,8 +173,11 @@ export class CellOutputModel implements IDisposable {
       this._took = null;
       return status;
     }
-    this._took ??= seconds;
-    return { ...status, seconds: this._took };
+    // the time until the page knew would be wrong in the digits of a short one
+    this._took ??= {
+      seconds: seconds !== null && seconds < 1 ? null : seconds
+    };
+    return { ...status, ...this._took };
   }
 
   private _show(
@@ -309,8 +312,8 @@ export class CellOutputModel implements IDisposable {
   private _shown: IShownCell | null = null;
   private _throttle = new Throttler(() => this._read(), { limit: EVERY });
   private _ticks = false;
-  /** Seconds that a cell took whose end only the kernel has reported. */
-  private _took: number | null = null;
+  /** The time of a cell whose end only the kernel has reported. */
+  private _took: Pick<IRunStatus, 'seconds'> | null = null;
   /** All lines, once the user has requested those that the page dropped. */
   private _whole: IWhole | null = null;
   private _wholeAt = 0;
