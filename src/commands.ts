@@ -46,6 +46,8 @@ export namespace CommandIDs {
   export const continueRanks = 'dtrain-lab:continue-ranks';
   export const toggleLockstep = 'dtrain-lab:toggle-lockstep';
   export const compareVariable = 'dtrain-lab:compare-variable';
+  export const toggleBreakpoint = 'dtrain-lab:toggle-breakpoint';
+  export const editBreakpoint = 'dtrain-lab:edit-breakpoint';
   export const copyReport = 'dtrain-lab:copy-report';
   export const ignoreVerdict = 'dtrain-lab:ignore-verdict';
   export const showIgnored = 'dtrain-lab:show-ignored';

@@ -77,6 +77,8 @@ export interface ISweeps {
   all(): Promise<Sweep[]>;
   /** The last answer about all sweeps; empty before it. */
   readonly lastAnswer: readonly Sweep[];
+  /** Every sweep that any answer has described, as last described; without those that were removed here. */
+  readonly known: readonly Sweep[];
   /** Those whose records can't be read: another version wrote them, or they are damaged. */
   unreadable(): Promise<UnreadableSweep[]>;
   get(id: string): Promise<Sweep>;

@@ -3,6 +3,7 @@ import { IDisposable } from '@lumino/disposable';
 import { ISignal } from '@lumino/signaling';
 
 import type {
+  ActiveSweeps,
   CellRecord,
   Cluster,
   Diagnosis,
@@ -139,14 +140,16 @@ export interface ILiveState extends IConnection, IIgnoredVerdicts {
   readonly untold: readonly Cluster[];
   /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
   readonly jobs: readonly Job[];
+  /** States of the sweeps that have not ended, by id; between two trials, none of a sweep's jobs runs. */
+  readonly sweeps: ActiveSweeps;
   /** Recent metrics of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   /**
    * Request frames until what is returned is disposed of. A view does so while it is visible; the model itself
-   * does so while there is a cluster, or a job that has not ended.
+   * does so while there is a cluster, or a job or sweep that has not ended.
    */
   watch(): IDisposable;
-  /** Ask the server now whether there is a cluster or a job, such as after code that may have started one. */
+  /** Ask the server now whether there is a cluster, a job or a sweep, such as after code that may have started one. */
   look(): void;
   /** Whether the server has said which clusters and jobs there are. */
   readonly isKnown: boolean;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
-from dtrain_lab.api import debug, debug_target
+from dtrain_lab.api import debug, debug_target, prompts
+from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.submitted import Submitted, own_methods
 from dtrain_lab.cells import rank_sets, stacks
@@ -13,6 +15,7 @@ from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs import following
 from dtrain_lab.services.jobs.jobs import OnJobState
 from dtrain_lab.services.jobs.log import CurrentBars
+from dtrain_lab.text.job_facts import progress
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.wire.jobs.job import JobMetrics
@@ -62,6 +65,29 @@ class Job(Submitted[JobInfo]):
 
     async def _until_ended(self, on_change: OnJobState | None) -> JobInfo:
         return await self._portal.jobs.wait(self.id, on_change)
+
+    def wait(self, timeout: float | None = None, on_change: OnJobState | None = None) -> str:
+        """Wait for the end; meanwhile, a line in the notebook or terminal says how far the job is.
+
+        Args:
+            timeout: Seconds; None for no limit.
+            on_change: Called with the state at each poll, in another thread; there is then no line.
+
+        Returns:
+            The final state.
+
+        Raises:
+            TimeoutError: It has not ended in time.
+        """
+        if on_change is not None:
+            return super().wait(timeout, on_change)
+        with wait_line(
+            progress(self._last, time.time()),
+            notebook=prompts.kernel() is not None,
+            in_notebook="See its log and metrics live in the Distributed panel, under Jobs.",
+            in_terminal=f"Its log: dtrain-lab job logs {self.id} -f",
+        ) as show:
+            return super().wait(timeout, lambda job: show(progress(job, time.time())))
 
     def cancel(self) -> None:
         """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end.

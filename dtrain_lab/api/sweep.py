@@ -20,6 +20,7 @@ from dtrain_lab.api.submit import texts, warn
 from dtrain_lab.api.submitted import Submitted, own_methods
 from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.services.policy import parent_server
 from dtrain_lab.services.sweeps.sweeps import OnSweep
 from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
@@ -102,11 +103,15 @@ class Sweep(Submitted[SweepInfo]):
         """
         if on_change is not None:
             return super().wait(timeout, on_change)
+        command = f"Its trials: dtrain-lab sweep trials {self.id}"
+        notebook = prompts.kernel() is not None
+        # other front ends run kernels, too, and have no panel
+        panel = notebook and parent_server.has_panel()
         with wait_line(
             progress(self._last),
-            notebook=prompts.kernel() is not None,
-            in_notebook="See its trials live in the Distributed panel, under Jobs.",
-            in_terminal=f"Its trials: dtrain-lab sweep trials {self.id}",
+            notebook=notebook,
+            in_notebook="See its trials live in the Distributed panel, under Jobs." if panel else command,
+            in_terminal=command,
         ) as show:
             return super().wait(timeout, lambda sweep: show(progress(sweep)))
 

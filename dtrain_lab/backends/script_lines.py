@@ -150,12 +150,12 @@ def head(python: str) -> list[str]:
     ]
 
 
-def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
-    """Return lines that end head and data keeper, write the exit file, and run the notification command.
+def ending(node: int, end_command: str | None, *, staging: bool) -> list[str]:
+    """Return lines that end head and data keeper, write the exit file, and run the command for the job's end.
 
     Args:
         node: Index of the node; the head runs on node 0.
-        notify: The user's shell command; None for none.
+        end_command: The user's shell command for the job's end, if there is one.
         staging: The node has a data keeper.
     """
     return [
@@ -169,14 +169,14 @@ def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
         'cd "$folder"',
         f"rm -f {job_files.RESERVE}",
         exit_line(node, "$code"),
-        *(_notification(notify) if notify else []),
+        *(_with_result(end_command) if end_command else []),
         "exit $code",
     ]
 
 
-def _notification(command: str) -> list[str]:
+def _with_result(command: str) -> list[str]:
     """Lines that run the user's command, and write how it has ended."""
-    log, told = job_files.NOTIFY_LOG, job_files.NOTIFIED
+    log, told = job_files.END_COMMAND_LOG, job_files.END_COMMAND
     return [
         f"bash -c {shlex.quote(command)} < /dev/null > {log} 2>&1",
         f"{{ echo $?; tail -n 20 {log} | tail -c 2000; }} > .{told} && mv .{told} {told}",

@@ -30,6 +30,8 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # Python 3.14 colours help in a kernel, which sets FORCE_COLOR
         self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
         self.commands: dict[str, Parser] = {}
+        self.own_cluster = False
+        """Whether it is a command for the notebook's cluster that takes nothing else."""
         self._nothing: dict[str, Any] | None = None
         self.shown = self.prog
 
@@ -140,6 +142,8 @@ class Parser(argparse.ArgumentParser):
         meant = suggestions.did_you_mean(f"--{word}", self.options)
         if RANKS.fullmatch(word) and any(action.dest == "ranks" for action in self._actions):
             meant = 'Write several ranks without a space: "0,2-3".'
+        elif self.own_cluster and not meant:
+            meant = f"It is for this notebook's cluster. For another one, write {LINE} attach {word} first."
         raise BadRequest(f'{self.prog} does not take "{word}". {meant}'.rstrip(), self._usage())
 
     def _usage(self) -> str:

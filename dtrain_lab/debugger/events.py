@@ -71,8 +71,7 @@ def _happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             shown = state.focus == rank or state.editor
             return state, (continued(rank), state_event(state)) if shown else (state_event(state),)
         case "released":  # the rank has dropped its breakpoints: it is reattached, and gets them again
-            pausing = tuple(r for r in state.pausing if r != rank)
-            return replace(state.rank(rank, attached=False), pausing=pausing), ()
+            return state.rank(rank, attached=False).moves_no_more((rank,)), ()
         case "gone":
             was = state.ranks[rank].phase
             state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)

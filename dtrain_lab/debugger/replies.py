@@ -250,7 +250,7 @@ def _off(state: State) -> State:
         for r in state.ranks
     )
     state = replace(state, ranks=ranks, on=False, offers_steps=False)
-    return replace(state, points={}, filters=(), notes=(), moving="continue")
+    return replace(state, points={}, filters=(), notes=(), moving="continue", stepping=())
 
 
 def _ok(request: Dap, body: Dap) -> Dap:

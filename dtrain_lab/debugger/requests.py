@@ -214,6 +214,8 @@ def moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tupl
         before = state.step.places if state.step is not None and state.step.late else ()
         step = Step(command, tuple(begins), tuple(begins.union(before)), state.running)
     state = replace(state, moving="step" if command in STEPS else "continue", step=step)
+    stepping = set(state.stepping) - set(ranks) if command not in STEPS else {*state.stepping, *ranks}
+    state = replace(state, stepping=tuple(sorted(stepping)))
     for rank in ranks:
         state = state.rank(rank, phase="running", reason="", text="", operation=None)
     return state, (Order(command, {rank: {} for rank in ranks}),)

@@ -150,6 +150,8 @@ class State(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
+    stepping: tuple[int, ...] = ()
+    """Ranks that take a step of the user's, and have not stopped after it yet."""
     began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     ended: bool = False
@@ -198,10 +200,15 @@ class State(Struct, frozen=True):
         """
         ranks = list(self.ranks)
         ranks[rank] = replace(ranks[rank], **changes)
-        pausing = self.pausing
-        if rank in pausing and ranks[rank].phase != "running":
-            pausing = tuple(r for r in pausing if r != rank)
-        return replace(self, ranks=tuple(ranks), pausing=pausing)
+        if ranks[rank].phase == "running":
+            return replace(self, ranks=tuple(ranks))
+        return replace(self, ranks=tuple(ranks)).moves_no_more((rank,))
+
+    def moves_no_more(self, ranks: Sequence[int]) -> State:
+        """Return a copy in which these ranks neither take a step nor are to pause."""
+        moving = (self.pausing, self.stepping)
+        pausing, stepping = (tuple(r for r in some if r not in ranks) for some in moving)
+        return replace(self, pausing=pausing, stepping=stepping)
 
 
 def sized(state: State, size: int) -> State:
@@ -209,9 +216,10 @@ def sized(state: State, size: int) -> State:
     views = {r.rank: r for r in state.ranks}
     ranks = tuple(views.get(rank, RankView(rank)) for rank in range(size))
     focus = state.focus if state.focus is not None and state.focus < size else None
-    chosen, pausing = (tuple(r for r in some if r < size) for some in (state.chosen, state.pausing))
+    chosen = tuple(r for r in state.chosen if r < size)
     offers = state.offers_steps and focus is not None
-    return replace(state, ranks=ranks, focus=focus, chosen=chosen, pausing=pausing, offers_steps=offers)
+    state = state.moves_no_more(range(size, len(state.ranks)))
+    return replace(state, ranks=ranks, focus=focus, chosen=chosen, offers_steps=offers)
 
 
 def outward(rank: int, number: int) -> int:

@@ -36,6 +36,7 @@ class DebugView(Struct, frozen=True):
 
     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
     `pausing`: ranks that were asked to pause, and stop when their current calls return.
+    `stepping`: other ranks, which take a step of the user's.
     """
 
     on: bool
@@ -50,6 +51,7 @@ class DebugView(Struct, frozen=True):
     notes: tuple[str, ...]
     failed: bool
     pausing: tuple[int, ...] = ()
+    stepping: tuple[int, ...] = ()
     cells: dict[str, str] = {}
     """In a job, path of a cell → its name there, such as "[4]"."""
     world: str = ""
@@ -77,6 +79,7 @@ def view(state: State) -> DebugView:
         notes(state),
         state.outcome.failed,
         state.pausing,
+        _stepping(state),
         state.names if state.texts else {},
         state.world,
         error.text if error else "",
@@ -147,6 +150,9 @@ def _sentence(state: State) -> tuple[str, str]:
     gone = [r.rank for r in state.ranks if r.phase == "gone"]
     if gone:
         return "lost", f"{rank_names.sentence_name(gone)} {'was' if len(gone) == 1 else 'were'} lost."
+    if stepping := _stepping(state):
+        step = f"Stepping {rank_names.name(stepping)}."
+        return "stepping", f"{step} {_pausing(state.pausing)}" if state.pausing else step
     if state.pausing:
         return "pausing", _pausing(state.pausing)
     running = [r for r in state.ranks if r.phase == "running"]
@@ -157,6 +163,11 @@ def _sentence(state: State) -> tuple[str, str]:
     if not state.attached:
         return "empty", "No ranks yet: run a %%distributed cell."
     return "ready", f"Ready to debug {rank_names.count(len(state.attached))}."
+
+
+def _stepping(state: State) -> tuple[int, ...]:
+    """Ranks that take a step of the user's, and were not asked to pause during it."""
+    return tuple(r for r in state.stepping if r not in state.pausing)
 
 
 def _pausing(ranks: tuple[int, ...]) -> str:

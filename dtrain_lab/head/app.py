@@ -31,8 +31,9 @@ from dtrain_lab.head.sockets import Router, Sent
 from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.head.watchers import Watchers
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import logs, supervision
+from dtrain_lab.machine import supervision
 from dtrain_lab.machine.folders import private, sockets
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.cluster import Cluster
@@ -154,8 +155,9 @@ class Head:
             trains = metrics.current and metrics.step_s is not None
             if self._history.due(at, metrics.values, trains=trains, ended=ended):
                 self._history.add(at, cluster)
-        if self._history.rests(at, ownership.state.generation, ownership.state.lost):
-            self._history.rest(at, ownership.cluster())
+        state = ownership.state
+        if self._history.rests(at, state.generation, state.lost):
+            self._history.rest(at, ownership.cluster(), state.lost)
 
     # ---- link
 
@@ -239,7 +241,7 @@ def main() -> None:
     if sys.argv[1:2] == ["observe"]:
         folder = Path(sys.argv[2])
         job = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
-        logs.to_file(folder / f"head{logs.SUFFIX}")
+        event_logs.to_file(folder / f"head{event_logs.SUFFIX}")
         directory = private(sockets() / f"{job.id}.job")
         _run(lambda: Head(job.id, directory, lambda parts: Observer(folder, job, parts)))
         return
@@ -255,7 +257,7 @@ def main() -> None:
         record_file = settings.record or f"{own_folder}/record.json"
         settings = msgspec.structs.replace(settings, directory=own_folder, record=record_file)
     directory = Path(settings.directory)
-    logs.to_file(directory / f"head{logs.SUFFIX}")
+    event_logs.to_file(directory / f"head{event_logs.SUFFIX}")
     _run(lambda: Head(settings.id, directory, lambda parts: Owner(settings, parts)))
 
 

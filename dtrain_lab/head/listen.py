@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import atomic_files, logs, processes
+from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.machine.net.tcp import candidates
@@ -73,7 +74,8 @@ def publish(
     if where.file == STDOUT:
         sys.stdout.buffer.write(data + b"\n")
         sys.stdout.flush()
-        logs.take_streams(directory / "head.log")  # the streams end with the process that started this head
+        # the streams end with the process that started this head
+        event_logs.take_streams(directory / "head.log")
     else:
         atomic_files.replace(Path(where.file), data)
 

@@ -132,7 +132,7 @@ class WorldRequests:
         else:
             ranks = chosen(world.state, order.ranks)
             cells, wanted = self._cells, set(ranks)
-            mine = [n for n in cells.waiting() if (cell := cells.get(n)) and wanted & set(cell.ranks)]
+            mine = [n for n in cells.queued_ids() if (cell := cells.get(n)) and wanted & set(cell.ranks)]
             cells.withdraw(mine, "It was interrupted while queued.")
         await self._debugger.release(ranks)
         self._membership.happened(on.InterruptAsked(ranks))

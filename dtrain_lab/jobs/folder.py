@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.folder import Doing, End, FolderState, Live, Notified, Staging
+from dtrain_lab.wire.jobs.folder import Doing, End, EndCommandResult, FolderState, Live, Staging
 from dtrain_lab.wire.jobs.job import JobError
 
 PATTERNS = (
     job_files.EXIT,
-    job_files.NOTIFIED,
+    job_files.END_COMMAND,
     job_files.PREEMPTED,
     f"{job_files.EXIT}.*",
     "error.*.json",
@@ -68,14 +68,14 @@ def read_folder_state(files: Mapping[str, bytes], ahead: Mapping[str, float] | N
         waiting=_decode(files.get(job_files.WAITING), Reason),
         staging=tuple(staging),
         preempted=job_files.PREEMPTED in files,
-        notified=_notified(files.get(job_files.NOTIFIED)),
+        end_command=_end_command(files.get(job_files.END_COMMAND)),
     )
 
 
-def _notified(data: bytes | None) -> Notified | None:
+def _end_command(data: bytes | None) -> EndCommandResult | None:
     """How the user's command has ended; its last output may begin within a character."""
     code, _, output = (data or b"").partition(b"\n")
-    return Notified(int(code), output.decode(errors="replace").rstrip()) if code.isdigit() else None
+    return EndCommandResult(int(code), output.decode(errors="replace").rstrip()) if code.isdigit() else None
 
 
 def _decode(data: bytes | None, kind: type[T]) -> T | None:

@@ -18,6 +18,8 @@ from dtrain_lab.world.planned_ranks import planned_ranks
 
 STALE_S = 15.0
 """Seconds after which what a job's head has written counts as its past."""
+UNSAID_COMMAND_S = 86400.0
+"""Seconds after a job's end in which its command may still run, if its back-end can't be asked."""
 
 
 def job(
@@ -87,19 +89,24 @@ def job(
         resumed_step=record.resumed_step,
         source=record.source,
         fails_again=fails_again(state, error, reason),
-        end_command=_end_command(record, folder, status) if state in JOB_ENDED else None,
+        end_command=_end_command(record, folder, status, now) if state in JOB_ENDED else None,
     )
 
 
-def _end_command(record: JobRecord, folder: FolderState, status: Status | None) -> EndCommand | None:
+def _end_command(
+    record: JobRecord, folder: FolderState, status: Status | None, now: float
+) -> EndCommand | None:
     """Return the user's command for the job's end, which the job's script runs after it has told that end."""
-    command, told = record.request.notify, folder.notified
+    command, result = record.request.notify, folder.end_command
     if not command:
         return None
-    if told is not None:
-        return EndCommand(command, told.code, told.output if told.code else "")
-    runs = folder.exit is not None and status is not None and status.fate == "running"
-    return EndCommand(command) if runs else None
+    if result is not None:
+        return EndCommand(command, result.code, result.output if result.code else "")
+    if folder.exit is None or status is None:
+        return None
+    # a scheduler that can't be asked has not ended the job's script
+    may_run = status.fate == "unknown" and now - folder.exit.at < UNSAID_COMMAND_S
+    return EndCommand(command) if may_run or status.fate == "running" else None
 
 
 def is_final(job: Job) -> bool:

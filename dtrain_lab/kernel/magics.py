@@ -12,6 +12,7 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import cluster_choice, command_output, options, variables
 from dtrain_lab.kernel.execute_request import ExecuteRequest
+from dtrain_lab.kernel.options import name_meant
 from dtrain_lab.kernel.session import MagicsSession
 
 MEANT_CELL = (
@@ -71,14 +72,15 @@ class DistributedMagics(Magics):  # type: ignore[misc]
         session = self.session
         match options.command:
             case "start":
-                session.start(
-                    options.profile,
-                    ranks=options.ranks,
-                    name=options.name,
-                    nodes=options.nodes,
-                    ranks_per_node=options.ranks_per_node,
-                    monitor=False if options.no_monitor else None,
-                )
+                with name_meant(options, line):
+                    session.start(
+                        options.profile,
+                        ranks=options.ranks,
+                        name=options.name,
+                        nodes=options.nodes,
+                        ranks_per_node=options.ranks_per_node,
+                        monitor=False if options.no_monitor else None,
+                    )
             case "stop":
                 session.stop()
             case "status":

@@ -1,18 +1,14 @@
-"""Our private folders on this machine: the heads', that of the slots' tickets, that of kept logs."""
+"""Our private folders on this machine: the heads', that of the slots' tickets."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 from pathlib import Path
 
 from dtrain_lab.errors import Forbidden
 
-MOST_KEPT = 20
-"""Maximum number of logs of failed processes that are kept."""
-SUFFIX = ".failed.log"
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 SOCKET_PATH = 107
 """Maximum bytes of a unix socket's path."""
@@ -59,25 +55,3 @@ def private(path: Path) -> Path:
     if status.st_mode & 0o077:
         path.chmod(0o700)
     return path
-
-
-def keep_log(source: Path, folder: Path, name: str) -> Path | None:
-    """Copy a log, and remove the oldest copies beyond `MOST_KEPT`.
-
-    Args:
-        source: The log.
-        folder: Folder of the copies, which is created.
-        name: Name of the copy, without its ending.
-
-    Returns:
-        The copy; None if the log is empty.
-
-    Raises:
-        OSError: It can't be read, or the copy can't be written.
-    """
-    if not source.stat().st_size:
-        return None
-    copy = shutil.copyfile(source, private(folder) / f"{name}{SUFFIX}")
-    for old in sorted(folder.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime)[:-MOST_KEPT]:
-        old.unlink(missing_ok=True)
-    return copy

@@ -44,6 +44,7 @@ ONCE: Final = {
     "node.order": "carrying out an order",
     "node.task": "carrying out an order",
     "client.message": "handling a message",
+    "client.record": "removing what a killed cluster has left",
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
     "debug.step": "stepping a late rank",

@@ -20,9 +20,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import agent_process, logs
+from dtrain_lab.machine import agent_process
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.machine.folders import private, sockets
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.node import task_number
 from dtrain_lab.node.link import head_url
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode
@@ -80,7 +81,7 @@ def main(arguments: list[str]) -> int:
         settings = replace(settings, link=link, keys=keys, variables=endpoints.variables)
         if file == "-":
             print("joined", flush=True)  # the process that started this one may end now
-            logs.take_streams(directory / f"join.{node}.log")
+            event_logs.take_streams(directory / f"join.{node}.log")
         return _run_agent(agent, settings)
     except Unjoinable as error:
         print(f"{socket.gethostname()}: {error}", file=sys.stderr)

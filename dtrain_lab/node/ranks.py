@@ -12,7 +12,8 @@ import asyncio
 import signal
 from pathlib import Path
 
-from dtrain_lab.machine import logs, processes
+from dtrain_lab.machine import processes
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.node import job_network
 from dtrain_lab.node.sources import launcher
 from dtrain_lab.node.sources.spawn import JobRanks
@@ -25,8 +26,8 @@ def main(arguments: list[str]) -> int:
     job_network.use(Path(arguments[1]), node)
     apart = len(arguments) > 4
     # a file for each rank that has an agent of its own; created with the first message
-    name = f"agent.{node}.{ranks[0][0]}{logs.SUFFIX}"
-    logs.to_file(Path(arguments[1], name), level="WARNING")
+    name = f"agent.{node}.{ranks[0][0]}{event_logs.SUFFIX}"
+    event_logs.to_file(Path(arguments[1], name), level="WARNING")
     return asyncio.run(run(JobRanks(Path(arguments[1]), node, ranks, size, apart=apart)))
 
 

@@ -54,7 +54,7 @@ class KeptEnds:
     def noted(self, identity: str) -> Ending | None:
         """Return how a cluster whose head is gone has ended; None if its head has said it, or nobody knows.
 
-        It reads a small file at once, so that the frame without the cluster tells of its end.
+        It reads small files at once, so that the frame without the cluster tells of its end.
         """
         return None if identity in self._ended.summaries else head_records.ending_of(identity)
 

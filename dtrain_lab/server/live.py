@@ -21,6 +21,7 @@ from dtrain_lab.server.job_feeds import JobFeeds
 from dtrain_lab.server.kept_ends import KeptEnds
 from dtrain_lab.server.notebook_paths import with_paths
 from dtrain_lab.services.connection import ClusterConnection
+from dtrain_lab.services.index import sweep_names
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
@@ -29,6 +30,7 @@ from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.site import LiveFrame
+from dtrain_lab.wire.sweeps import SweepState
 
 RENEW_S = 1.0
 SELDOM_S = 3600.0
@@ -61,6 +63,7 @@ class Hub:
         self._texts = FrameTexts()
         self._jobs = jobs
         self._listed_jobs: tuple[Job, ...] = ()
+        self._active_sweeps: dict[str, SweepState] = {}
         self._feeds = JobFeeds(jobs, period_s, self._moved)
         self._poll_task: supervision.BackgroundTask | None = None
         self.period_s = period_s
@@ -178,7 +181,9 @@ class Hub:
                 clusters = tuple(replace(cluster, may=()) for cluster in clusters)
                 jobs = tuple(replace(job, may=()) for job in jobs)
             untold = () if seq else self._ended.untold
-            return LiveFrame("clusters", 0, clusters, jobs, self._ended.summaries, untold)
+            return LiveFrame(
+                "clusters", 0, clusters, jobs, self._active_sweeps, self._ended.summaries, untold
+            )
 
         return self._texts.numbered(seq, (acts, columns, not seq), lambda: encode(made(), columns=columns))
 
@@ -197,8 +202,9 @@ class Hub:
             self._feeds.follow(found)
         found = await asyncio.to_thread(with_paths, found, self._root)
         listed = tuple(replace(job, ranks=()) if job.state in JOB_ENDED else job for job in found)
-        if listed != self._listed_jobs:
-            self._listed_jobs = listed
+        sweeps = await asyncio.to_thread(sweep_names.active)
+        if (listed, sweeps) != (self._listed_jobs, self._active_sweeps):
+            self._listed_jobs, self._active_sweeps = listed, sweeps
             self._moved()
 
     def changed(self, cluster: Cluster) -> None:

@@ -198,7 +198,13 @@ OPERATIONS = (
     Operation(
         "post", "/jobs/{identity}/resume", "A new job, from a job's checkpoint.", Job, 202, query=("force",)
     ),
-    Operation("get", "/sweeps", "All sweeps, newest first.", list[Sweep]),
+    Operation(
+        "get",
+        "/sweeps",
+        "Sweeps, newest first. `active`: only those that have not ended.",
+        list[Sweep],
+        query=("active",),
+    ),
     Operation("post", "/sweeps", "Vary a notebook's parameters over jobs.", Sweep, 202, SweepRequest),
     Operation(
         "post",

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.machine.folders import keep_log
+from dtrain_lab.machine.logs import kept_logs
 from dtrain_lab.services import paths
 from dtrain_lab.wire.clients import Lease
 from dtrain_lab.wire.endings import Ending
@@ -18,6 +18,7 @@ from dtrain_lab.wire.processes.head_record import HeadRecord
 log = logging.getLogger("dtrain_lab.client")
 KEPT_S = 7 * 86400.0
 SUFFIX = ".ended"
+HEAD_LOG = "head.log"
 
 
 def _path(identity: str) -> Path:
@@ -67,10 +68,32 @@ def note_killed(record: HeadRecord) -> None:
         note(record.id, Ending("killed", None, time.time(), name=record.name, log=kept))
 
 
+def of_killed(record: HeadRecord) -> Ending | None:
+    """Return the end that `note_killed` will note of a head's cluster; None for a warm head.
+
+    Args:
+        record: What its head has left; its folder is still there.
+    """
+    if record.warm:
+        return None
+    try:
+        has_log = Path(record.directory, HEAD_LOG).stat().st_size > 0
+        copy = str(kept_logs.path_of(paths.logs(), _copy_name(record))) if has_log else ""
+    except OSError:  # `note_killed` tells why, where it is a failure
+        copy = ""
+    return Ending("killed", None, time.time(), name=record.name, log=copy)
+
+
+def _copy_name(record: HeadRecord) -> str:
+    return f"{record.id}.head"
+
+
 def _kept_log(record: HeadRecord) -> str:
     """Copy the log of a head; return the copy's path, which is empty if there is none."""
     try:
-        copy = keep_log(Path(record.directory, "head.log"), paths.logs(), f"{record.id}.head")
+        copy = kept_logs.keep_log(Path(record.directory, HEAD_LOG), paths.logs(), _copy_name(record))
+    except FileNotFoundError:  # another process has kept it, and has removed the folder
+        return ""
     except OSError as error:
         log.warning("the log of the head of %s was not kept: %s", record.name, error)
         return ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.sweeps.times import RUNS, ran_s, sweep_ran_s
-from dtrain_lab.text.state_words import PARTLY, word
-from dtrain_lab.text.units import counted, duration
+from dtrain_lab.text.state_words import word
+from dtrain_lab.text.units import counted, whole_duration
+from dtrain_lab.wire.kinds import SWEEP_PARTLY_SUCCEEDED
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial, TrialRecord
 
@@ -87,13 +88,8 @@ def progress(sweep: Sweep) -> str:
     running = sum(trial.state in RUNS for trial in sweep.trials)
     if sweep.state in SWEEP_ENDED or not running:
         return text
-    took = "" if sweep.ran_s is None else f", for {_whole(sweep.ran_s)}"
+    took = "" if sweep.ran_s is None else f", for {whole_duration(sweep.ran_s)}"
     return f"{text} {running} running{took}."
-
-
-def _whole(seconds: float) -> str:
-    """A duration without decimals, which would change at each look."""
-    return f"{int(seconds)} s" if seconds < 10 else duration(seconds)
 
 
 def _trial(trial: TrialRecord, now: float) -> Trial:
@@ -108,7 +104,7 @@ def summary(record: SweepRecord) -> Summary:
     Trials that were stopped early are named: "8 of 16 trials done, 1 stopped early". The values of the
     summary are the numbers of the sentence: `done` counts the trials that it calls done. `ended` counts those
     that will not run again: done, stopped early (`early`) or failed. A sweep that has succeeded, though some
-    of its trials have not, is called finished, not done, and has the code `PARTLY`.
+    of its trials have not, is called finished, not done, and has a code of its own.
     """
     early = sum(trial.state == "pruned" for trial in record.trials)
     done = sum(trial.state == "succeeded" for trial in record.trials)
@@ -129,4 +125,4 @@ def summary(record: SweepRecord) -> Summary:
     text = f"{'Finished: ' if partly else leads.get(record.state, '')}{text}."
     if record.reason is not None:
         text = f"{text} {record.reason.message}"
-    return Summary(PARTLY if partly else f"sweep_{record.state}", values, text)
+    return Summary(SWEEP_PARTLY_SUCCEEDED if partly else f"sweep_{record.state}", values, text)

@@ -8,8 +8,12 @@ from typing import Any
 
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.state_words import job_word
-from dtrain_lab.text.units import duration
+from dtrain_lab.text.units import duration, whole_duration
 from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.kinds import JOB_ENDED
+
+PROGRESS_VALUES = 3
+"""Values of `dt.log` in the line of progress, which is to stay one line."""
 
 
 def facts(job: Job, now: float) -> list[tuple[str, str]]:
@@ -43,6 +47,25 @@ def facts(job: Job, now: float) -> list[tuple[str, str]]:
         ("Folder", job.directory),
     ]
     return [(name, str(value)) for name, value in known if value not in (None, "")]
+
+
+def progress(job: Job, now: float) -> str:
+    """Return how far a job is, for who waits for it: "train: Running on 2 ranks. So far: 12 s, step 40.".
+
+    Args:
+        job: The job.
+        now: The time, in seconds since 1970.
+    """
+    values = dict(job.metrics.values)
+    step = values.pop("step", None)
+    shown = _listed(dict(list(values.items())[:PROGRESS_VALUES]))
+    last = [f"step {step:,}" if isinstance(step, int) else "", shown]
+    ended = job.state in JOB_ENDED
+    if job.state == "running" and job.started_at is not None:
+        last = [whole_duration(max(0.0, now - job.started_at)), *last]
+    said = ", ".join(filter(None, last))
+    text = f"{job.name}: {job.summary.text}"
+    return f"{text} {'Last' if ended else 'So far'}: {said}." if said else text
 
 
 def end_command_failure(job: Job) -> str | None:

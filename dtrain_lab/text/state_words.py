@@ -5,6 +5,8 @@ In JSON, and in Python, states are as they are in `wire.kinds`.
 
 from __future__ import annotations
 
+from dtrain_lab.wire.kinds import SWEEP_PARTLY_SUCCEEDED
+
 WORDS = {
     "pending": "waiting",
     "rebuilding": "reconnecting",
@@ -31,10 +33,6 @@ JOB_WORDS = {
 """State and code of the summary → the word, where the code says more: a sweep stops trials."""
 
 
-PARTLY = "sweep_partly_succeeded"
-"""Code of the summary of a sweep that has succeeded though some of its trials failed or were stopped."""
-
-
 def sweep_word(state: str, code: str) -> str:
     """Return the word for a sweep's state: one of whose trials some failed is finished, not done.
 
@@ -42,7 +40,7 @@ def sweep_word(state: str, code: str) -> str:
         state: The state.
         code: Code of its summary.
     """
-    return "finished" if code == PARTLY else word(state)
+    return "finished" if code == SWEEP_PARTLY_SUCCEEDED else word(state)
 
 
 def job_word(state: str, code: str) -> str:

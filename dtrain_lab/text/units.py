@@ -43,6 +43,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
 
 
+def whole_duration(seconds: float) -> str:
+    """Format seconds as `duration`, without decimals, which would change at each look."""
+    return f"{int(seconds)} s" if seconds < 10 else duration(seconds)
+
+
 def share_text(share: float, error: float) -> str:
     """A share with its error, as the page writes it: "44 % ± 6", and "at most 30 %" for 10 ± 20.
 

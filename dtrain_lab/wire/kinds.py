@@ -62,13 +62,15 @@ JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost
 ENDED: frozenset[str] = frozenset({"stopped", "failed"})
 ENDING: frozenset[str] = ENDED | {"stopping"}
 """Phases of a world that runs no cell any more."""
+SWEEP_PARTLY_SUCCEEDED = "sweep_partly_succeeded"
+"""Code of the summary of a sweep that has succeeded though some of its trials failed or were stopped."""
 
 WIDTH = 80
 """Of a line of TypeScript."""
 
 
 def typescript() -> str:
-    """Return the sets of states as the text of `src/api/states.ts`."""
+    """Return the sets of states, and a code of a summary, as the text of `src/api/states.ts`."""
     lines = ["// Generated from dtrain_lab/wire/kinds.py by `make types`: do not edit."]
     for name, states in {"JOB_ENDED": JOB_ENDED, "ENDED": ENDED, "ENDING": ENDING}.items():
         listed = [f"'{state}'" for state in sorted(states)]
@@ -76,4 +78,5 @@ def typescript() -> str:
         if len(line) > WIDTH:
             line = line.replace("['", "[\n  '").replace(", ", ",\n  ").replace("'];", "'\n];")
         lines.append(line)
+    lines.append(f"export const SWEEP_PARTLY_SUCCEEDED = '{SWEEP_PARTLY_SUCCEEDED}';")
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.node_check import ProfileCheck
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.wire.sweeps import SweepState
 
 
 class Site(Struct, frozen=True):
@@ -41,6 +42,8 @@ class LiveFrame(Struct, frozen=True):
     clusters: tuple[Cluster, ...]
     jobs: tuple[Job, ...] = ()
     """Running and recently ended jobs, newest first; ended ones without their ranks."""
+    sweeps: dict[str, SweepState] = {}
+    """States of the sweeps that have not ended, by id: between two trials, a sweep has no job that runs."""
     ended: dict[str, Summary] = {}
     """The last state of clusters that ended lately, by id: its values say who has stopped one, and when."""
     untold: tuple[Cluster, ...] = ()

@@ -19,6 +19,7 @@ export type Profile = Schemas['Listed'];
 export type StartRequest = Schemas['Request'];
 export type ApiError = Schemas['Error'];
 export type Frame = Schemas['LiveFrame'];
+export type ActiveSweeps = Readonly<NonNullable<Frame['sweeps']>>;
 export type CellKind = Schemas['CellRecord']['kind'];
 export type CellRecord = Schemas['CellRecord'];
 export type Job = Schemas['Job'];

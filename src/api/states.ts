@@ -7,3 +7,4 @@ export const JOB_ENDED: readonly string[] = [
 ];
 export const ENDED: readonly string[] = ['failed', 'stopped'];
 export const ENDING: readonly string[] = ['failed', 'stopped', 'stopping'];
+export const SWEEP_PARTLY_SUCCEEDED = 'sweep_partly_succeeded';

@@ -2075,10 +2075,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All sweeps, newest first. */
+        /** Sweeps, newest first. `active`: only those that have not ended. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    active?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -2796,6 +2798,7 @@ export interface components {
          *
          *     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
          *     `pausing`: ranks that were asked to pause, and stop when their current calls return.
+         *     `stepping`: other ranks, which take a step of the user's.
          */
         DebugView: {
             /** @default {} */
@@ -2819,6 +2822,8 @@ export interface components {
             raised: number[];
             ranks: components["schemas"]["RankView"][];
             sentence: string;
+            /** @default [] */
+            stepping: number[];
             waits: components["schemas"]["Waits"][];
             /** @default  */
             world: string;
@@ -2847,7 +2852,8 @@ export interface components {
          * EndCommand
          * @description The user's command that runs once a job has ended (`notify` of the request).
          *
-         *     `exit_code`: None while it runs. `output`: the last of its output, if it has failed.
+         *     `exit_code`: None while it runs, or may run, as its back-end can't be asked. `output`: the last of its
+         *     output, if it has failed.
          */
         EndCommand: {
             command: string;
@@ -3586,6 +3592,10 @@ export interface components {
             /** @default [] */
             jobs: components["schemas"]["Job"][];
             seq: number;
+            /** @default {} */
+            sweeps: {
+                [key: string]: "failed" | "running" | "stopped" | "stopping" | "succeeded";
+            };
             type: string;
             /** @default [] */
             untold: components["schemas"]["Cluster"][];

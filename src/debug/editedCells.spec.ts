@@ -18,14 +18,19 @@ function made() {
     dots: (): number[] | null => null
   }));
   const sent: string[] = [];
+  const kernel = { answers: async (): Promise<void> => undefined };
   const debug = {
     model,
     getCodeId: pathOf,
-    updateBreakpoints: async (text: string, points: { line?: number }[]) =>
+    updateBreakpoints: async (text: string, points: { line?: number }[]) => {
+      const remote = new Map(model.breakpoints.breakpoints);
+      await kernel.answers();
+      model.breakpoints.restoreBreakpoints(remote);
       model.breakpoints.setBreakpoints(
         pathOf(text),
         points.map(({ line }) => ({ line, verified: true }))
-      )
+      );
+    }
   };
   const service = new DebuggerService(debug, () => undefined);
   const edited = new EditedCells(debug, service, {
@@ -48,7 +53,7 @@ function made() {
     );
   const set = async (n: number, line = 2): Promise<void> =>
     debug.updateBreakpoints(cells[n].text, [{ line }]);
-  return { cells, edited, sent, listed, set, model };
+  return { cells, edited, sent, listed, set, model, kernel };
 }
 
 it('sends the breakpoints of an edited cell for its new text before it is run', async () => {
@@ -65,6 +70,39 @@ it('sends the breakpoints of an edited cell for its new text before it is run', 
     'setBreakpoints 29.py 3',
     'setBreakpoints 20.py'
   ]);
+  expect(listed().sort()).toEqual(['22.py 2', '29.py 3']);
+});
+
+it('keeps the dot of a cell that is edited before the kernel has answered', async () => {
+  const { cells, edited, listed, set, model, kernel } = made();
+  await set(0);
+  let dots: number[] = [2];
+  cells[0].dots = () => dots;
+  const draw = (): void => {
+    dots = model.breakpoints
+      .getBreakpoints(pathOf(cells[0].text))
+      .flatMap(({ line }) => line ?? []);
+  };
+  model.breakpoints.changed.connect(draw);
+  model.breakpoints.restored.connect(draw);
+  kernel.answers = async () => {
+    cells[0].text = `# edited\n${TEXT}`;
+    dots = [3]; // JupyterLab moves it with the text
+  };
+  await set(1);
+  edited.begins(cells[0].key);
+  expect(dots).toEqual([3]);
+  expect(listed().sort()).toEqual(['22.py 2', '29.py 3']);
+});
+
+it('keeps the breakpoints of a cell that is run before the kernel has answered', async () => {
+  const { cells, edited, listed, set, kernel } = made();
+  await set(0);
+  kernel.answers = async () => {
+    cells[0].text = `# edited\n${TEXT}`;
+    edited.begins(cells[0].key);
+  };
+  await set(1);
   expect(listed().sort()).toEqual(['22.py 2', '29.py 3']);
 });
 

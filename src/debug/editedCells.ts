@@ -56,12 +56,21 @@ export class EditedCells {
     private _parts: IEditedParts
   ) {
     const { breakpoints } = _debug.model;
-    breakpoints.changed.connect(this._remember, this);
-    breakpoints.restored.connect(this._remember, this);
+    // connected before any editor is, so that an editor draws its dots after this
+    breakpoints.changed.connect(this._follow, this);
+    breakpoints.restored.connect(() => {
+      this._putBack();
+      this._follow();
+    });
     updates.add('edits', async (update, ...args) => {
       // it reads all breakpoints anew, which would remove the dots of cells whose new text has none yet
       this.send();
-      await update(...args);
+      this._sentMeanwhile = new Map();
+      try {
+        await update(...args);
+      } finally {
+        this._sentMeanwhile = null;
+      }
       this.send();
     });
   }
@@ -96,6 +105,24 @@ export class EditedCells {
       return;
     }
     const { breakpoints } = this._debug.model;
+    this._move(cells);
+    const used = [
+      ...cells.map(cell => this._pathOf(cell.text)),
+      ...this._runs.map(run => run.path)
+    ];
+    const listed = [...breakpoints.breakpoints]
+      .filter(([, points]) => points.length)
+      .map(([path]) => path);
+    for (const path of goneSources(listed, this._known, used)) {
+      this._set(path, []);
+      this._sentMeanwhile?.delete(path);
+      breakpoints.setBreakpoints(path, []);
+    }
+  }
+
+  /** Send the breakpoints of edited cells for their new text. */
+  private _move(cells: readonly IEditedCell[]): void {
+    const { breakpoints } = this._debug.model;
     // before any is set: that draws all gutters anew, from what is known of the new texts
     const moved = cells.flatMap(cell => {
       const before = this._texts.get(cell.key);
@@ -111,25 +138,45 @@ export class EditedCells {
       );
       return lines.length ? [{ text: cell.text, lines }] : [];
     });
-    for (const { text, lines } of moved) {
-      const path = this._pathOf(text);
-      this._parts.send('dumpCell', { code: text });
-      this._set(path, this._parts.asking(text, lines));
-      breakpoints.setBreakpoints(
-        path,
-        lines.map(line => ({ line, verified: true, source: { path } }))
-      );
+    this._moves = true;
+    try {
+      for (const { text, lines } of moved) {
+        const path = this._pathOf(text);
+        this._parts.send('dumpCell', { code: text });
+        this._set(path, this._parts.asking(text, lines));
+        const points = lines.map(line => ({
+          line,
+          verified: true,
+          source: { path }
+        }));
+        this._sentMeanwhile?.set(path, points);
+        breakpoints.setBreakpoints(path, points);
+      }
+    } finally {
+      this._moves = false;
     }
-    const used = [
-      ...cells.map(cell => this._pathOf(cell.text)),
-      ...this._runs.map(run => run.path)
-    ];
-    const listed = [...breakpoints.breakpoints]
-      .filter(([, points]) => points.length)
-      .map(([path]) => path);
-    for (const path of goneSources(listed, this._known, used)) {
-      this._set(path, []);
-      breakpoints.setBreakpoints(path, []);
+  }
+
+  /**
+   * Called when breakpoints have changed, and before editors draw them.
+   *
+   * Where a kernel is slow, the answer to an earlier update comes while the user types, and the dots of the text
+   * that has been typed so far, of which nothing is known yet, would be removed.
+   */
+  private _follow(): void {
+    if (!this._moves) {
+      this._move(this._parts.cells());
+    }
+    this._remember();
+  }
+
+  /** JupyterLab has replaced all breakpoints by the kernel's, as they were before the latest were sent. */
+  private _putBack(): void {
+    const { breakpoints } = this._debug.model;
+    for (const [path, points] of this._sentMeanwhile ?? []) {
+      if (!breakpoints.getBreakpoints(path).length) {
+        breakpoints.setBreakpoints(path, points);
+      }
     }
   }
 
@@ -160,6 +207,10 @@ export class EditedCells {
 
   /** Cell → its last text that had breakpoints. */
   private _texts = new WeakMap<object, string>();
+  /** Whether breakpoints are being moved: each that is set emits `changed`. */
+  private _moves = false;
+  /** Path → breakpoints that were sent while JupyterLab updates others; null while it doesn't. */
+  private _sentMeanwhile: Map<string, IDebugger.IBreakpoint[]> | null = null;
   /** Names of texts with breakpoints that cells of notebooks had: others belong to consoles. */
   private _known = new Set<string>();
   /** Cells that run or wait to: an edit does not change what runs. */

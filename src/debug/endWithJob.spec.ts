@@ -94,6 +94,30 @@ it('leaves it on where the user has used it for something else', async () => {
   expect(left.debug.stop).not.toHaveBeenCalled();
 });
 
+it('turns nothing off any more once the plugin is deactivated', async () => {
+  const { debug, ends, told } = made();
+  await told('night', 'running', [RUNS]);
+  ends.dispose();
+  await told('night', 'ended', [GONE]);
+  expect(debug.stop).not.toHaveBeenCalled();
+
+  // while it waits for the session
+  const waits = made();
+  waits.queue.idle.mockImplementation(async () => waits.ends.dispose());
+  await waits.told('night', 'ended', [GONE]);
+  expect(waits.queue.idle).toHaveBeenCalledTimes(1);
+  expect(waits.debug.stop).not.toHaveBeenCalled();
+
+  // before it has read what an earlier page has kept
+  const state = new StateDB();
+  made(state);
+  const reloaded = made(state, true);
+  reloaded.ends.dispose();
+  await reloaded.ends.ready;
+  await reloaded.told('night', 'ended', [GONE]);
+  expect(reloaded.debug.stop).not.toHaveBeenCalled();
+});
+
 it('leaves the debugger of another notebook on, and turns this one off when it is in front', async () => {
   const { debug, queue, told } = made();
   debug.session.connection.kernel = { id: 'other' };

@@ -1,6 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
+import { IDisposable } from '@lumino/disposable';
 
 import { KeptBreakpoints } from './keptBreakpoints';
 import { FIRST_THREAD } from './model/compareVariables';
@@ -31,13 +32,23 @@ const MOST = 50;
  * JupyterLab offers to pause as long as its debugger is on, also when there is nothing left to pause. A
  * debugger that the user has turned on, or used for something else since, stays on. Breakpoints are kept.
  */
-export class EndWithJob {
+export class EndWithJob implements IDisposable {
   constructor(private _parts: IEndParts) {
     this.ready = this._load().catch(_parts.onError);
   }
 
   /** Resolves once it knows what *Debug* has turned on before the page was reloaded. */
   readonly ready: Promise<void>;
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Turn off no debugger any more, now or once a load or a stop under way gets to it. */
+  dispose(): void {
+    this._isDisposed = true;
+    this._parts.model.changed.disconnect(this._look, this);
+  }
 
   /** Turn off the debugger of a kernel once this job has ended. */
   follow(kernel: string, job: string): void {
@@ -89,7 +100,8 @@ export class EndWithJob {
     const stopped = [...debug.model.stoppedThreads];
     // a cell of the kernel itself that has stopped would run on; of ranks, JupyterLab may have an old answer
     const own = stopped.some(thread => thread < FIRST_THREAD);
-    if (this._current() === kernel && model.isStarted && !own) {
+    const isOurs = this._current() === kernel && !this._isDisposed;
+    if (isOurs && model.isStarted && !own) {
       await kept.over(() => debug.stop());
       const panel = tracker.find(
         each => each.sessionContext.session?.kernel?.id === kernel
@@ -113,7 +125,7 @@ export class EndWithJob {
         this._followed.set(kernel, job);
       }
     }
-    if (this._followed.size) {
+    if (this._followed.size && !this._isDisposed) {
       this._parts.model.changed.connect(this._look, this);
       this._look();
     }
@@ -125,6 +137,7 @@ export class EndWithJob {
     this._parts.state?.save(KEY, kept).catch(() => undefined);
   }
 
+  private _isDisposed = false;
   /** Id of a kernel → the job that is debugged from its notebook. */
   private _followed = new Map<string, string>();
 }

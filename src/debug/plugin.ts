@@ -24,6 +24,10 @@ import { editorSearchOf } from '../jupyterlab/debuggerSources';
 import { reporter } from '../jupyterlab/names';
 import { serverRoot } from '../locations/serverRoot';
 import { IJobs, IKernelRecords, ILiveState } from '../tokens';
+import {
+  addBreakpointCommands,
+  BREAKPOINT_COMMANDS
+} from './marks/breakpointCommands';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
 import { EndWithJob } from './endWithJob';
@@ -144,10 +148,13 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         void highlightCurrentLine(debug, tracker);
       }
     );
+    const parts = { ...args, app, tracker, queue, records };
+    const ends = new EndWithJob({ ...parts, kept, state });
     added = DisposableSet.from([
       service,
       requests,
       presses,
+      ends,
       ...(queries ? [queries] : []),
       ...(search ? [search] : []),
       holdClicks(queue),
@@ -156,9 +163,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    const parts = { ...args, app, tracker, queue, records };
     addDebugCommands(parts);
-    addDebugJob(parts, jobs, new EndWithJob({ ...parts, kept, state }));
+    addBreakpointCommands({ ...parts, files, names: ours, unreported });
+    addDebugJob(parts, jobs, ends);
     let before = '';
     model.changed.connect(() => {
       const now = [whyNoRanks, whyNoneContinues]
@@ -171,7 +178,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
-    for (const command of DEBUG_COMMANDS) {
+    for (const command of [...DEBUG_COMMANDS, ...BREAKPOINT_COMMANDS]) {
       palette?.addItem({ command, category: trans.__('Distributed') });
     }
   },

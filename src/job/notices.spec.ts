@@ -103,3 +103,29 @@ it('is silent while the settings say so, from the next change on', () => {
   );
   expect(texts).toEqual(['b: Is failed.']);
 });
+
+it('forgets a job that has ended once frames leave it out, not one that a frame lacks while it runs', () => {
+  const model = { jobs: [] as Partial<Job>[] };
+  const changed = new Signal<unknown, void>(model);
+  announceJobs(
+    Object.assign(model, { changed }) as unknown as ILiveState,
+    { values: { notifyJobs: true } } as unknown as IPreferences,
+    new CommandRegistry(),
+    trans,
+    () => false
+  );
+  const frame = (...states: [string, Job['state']][]): void => {
+    model.jobs = states.map(([id, state]) => {
+      const summary = { code: state, values: {}, text: `Is ${state}.` };
+      return { id, name: id, state, summary };
+    });
+    changed.emit();
+  };
+  frame(['old', 'failed'], ['new', 'queued']);
+  frame(['other', 'queued']);
+  // it is as if it had never been seen: nothing has changed since
+  frame(['old', 'lost'], ['new', 'running']);
+  expect(Notification.manager.notifications.map(n => n.message)).toEqual([
+    'new: Is running.'
+  ]);
+});

@@ -46,6 +46,14 @@ export function announceJobs(
         notices.set(job.id, tell(job, model.jobs, commands, trans));
       }
     }
+    const listed = new Set(model.jobs.map(job => job.id));
+    for (const [id, state] of states) {
+      // frames leave out a job that has ended some time ago: it changes no more
+      if (!listed.has(id) && hasEnded({ state })) {
+        states.delete(id);
+        notices.delete(id);
+      }
+    }
     first = first && model.jobs.length === 0;
   });
 }

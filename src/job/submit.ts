@@ -6,12 +6,12 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { IJobs, ILiveState, ISite } from '../tokens';
-import { draftsIn, typedIn } from './form/drafts';
+import { confirmDiscard, draftsIn, typedIn } from './form/drafts';
 import { formCommand } from './formCommand';
 import { chosenNotebook, openedNotebook, OpenNotebook } from './form/notebook';
+import { highlightWith } from './preview/highlight';
 import { submitIcon } from '../ui/icons/icons';
 import { addView, showView } from '../ui/mainArea';
 import type { SubmitView } from './widgets';
@@ -41,16 +41,6 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
   const drafts = draftsIn(dependencies.state);
   const { contents } = app.serviceManager;
 
-  const highlight = async (
-    code: string,
-    language: string,
-    into: HTMLElement
-  ): Promise<void> => {
-    const spec = languages?.findBest(language) ?? null;
-    await (languages
-      ? languages.highlight(code, spec, into)
-      : into.append(code));
-  };
   const confirmLarge = async (ranks: number): Promise<boolean> => {
     const { button } = await openDialog({
       title: trans._n('Submit %1 rank?', 'Submit %1 ranks?', ranks),
@@ -62,14 +52,6 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     });
     return button.accept;
   };
-  const confirmDiscard = (): Promise<boolean> =>
-    confirmLoss(
-      trans.__('Discard what you saved for later?'),
-      trans.__('The form is filled in again as if you had saved nothing.'),
-      trans.__('Discard'),
-      trans
-    );
-
   const open = async (path: string, like: string | null): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
     const open = forms.find(f => f.id === submitId(path, like));
@@ -93,7 +75,7 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
       },
       drafts,
       typed: typedIn(dependencies.state, submitId(path, like)),
-      highlight,
+      highlight: highlightWith(languages),
       like,
       model,
       site,
@@ -101,7 +83,7 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
       commands,
       trans,
       confirmLarge,
-      confirmDiscard
+      confirmDiscard: () => confirmDiscard(trans)
     });
     void forms.add(view);
     addView(shell, view);

@@ -81,7 +81,8 @@ export class JobView extends JobWidget {
     }
     const at = job.created_at;
     const notebook = notebookFile(job);
-    this.title.label = tabOf(job, name, model.jobs, trans);
+    const plain = trans.__('Job: %1', name);
+    this.title.label = tabOf(job, name, plain, model.jobs, trans);
     this.title.caption = at
       ? trans.__('Job %1 of %2, submitted %3', name, notebook, moment(at))
       : trans.__('Job %1 of %2', name, notebook);

@@ -1,4 +1,5 @@
 import { EditorView } from '@codemirror/view';
+import { IDebugger } from '@jupyterlab/debugger';
 
 import { CLASSES } from './markup';
 
@@ -8,6 +9,30 @@ const GUTTER = `.cm-gutter.${CLASSES.gutter}`;
 export interface IGutterClick {
   view: EditorView;
   line: number;
+}
+
+/** Ms within which a kernel has answered a change of breakpoints. */
+const ANSWERS_WITHIN = 5000;
+
+/** The editor in an element; null if its text is not shown. */
+export function viewIn(node: Element): EditorView | null {
+  const editor = node.querySelector<HTMLElement>('.cm-editor');
+  return editor && EditorView.findFromDOM(editor);
+}
+
+/** Wait until JupyterLab's list of breakpoints has changed; not longer than a kernel takes to answer. */
+export function whenPointsChange({
+  changed
+}: Pick<IDebugger.Model.IBreakpoints, 'changed'>): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      window.clearTimeout(timer);
+      changed.disconnect(done);
+      resolve();
+    };
+    const timer = window.setTimeout(done, ANSWERS_WITHIN);
+    changed.connect(done);
+  });
 }
 
 /** Whether an element, or one in it, is an editor that JupyterLab has set up for the debugger. */
@@ -64,8 +89,7 @@ function clickedLine(
  * @returns the lines, from 1; null unless the gutter has one row for each line (it is long, or lines are folded).
  */
 export function dotsIn(node: Element): number[] | null {
-  const editor = node.querySelector<HTMLElement>('.cm-editor');
-  const view = editor && EditorView.findFromDOM(editor);
+  const view = viewIn(node);
   const gutter = view?.dom.querySelector(GUTTER);
   return view && gutter ? dottedRows(gutter, view.state.doc.lines) : null;
 }

@@ -7,6 +7,7 @@ import { onRestart } from '../jupyterlab/kernelRestarts';
 import { IKernelRecords, ILiveState, ISelection, ISite } from '../tokens';
 import { followKernels } from './followKernels';
 import { loadAgain, loadMagics } from './magics';
+import { OpenConnections } from './openConnections';
 import { restartNote } from './texts';
 import { tellBriefly } from '../ui/text/toast';
 
@@ -22,7 +23,7 @@ export function followCurrentNotebook(
 ): void {
   const loaded = new Set<string>();
   const lacking = new Set<string>();
-  const connections = new Map<string, Kernel.IKernelConnection[]>();
+  const connections = new OpenConnections<Kernel.IKernelConnection>();
   const kernelNow = (): Kernel.IKernelConnection | null =>
     tracker.currentWidget?.sessionContext.session?.kernel ?? null;
   const tell = (): void => {
@@ -51,25 +52,19 @@ export function followCurrentNotebook(
       tellBriefly(note, 'info');
     }
   };
-  const open = (id: string): Kernel.IKernelConnection[] =>
-    (connections.get(id) ?? []).filter(each => !each.isDisposed);
-  // each notebook of a kernel has its own connection, which ends when the notebook is closed
   const follow = (
     kernel: Kernel.IKernelConnection,
     panel: NotebookPanel | null
   ): void => {
-    const known = open(kernel.id);
-    if (!known.includes(kernel)) {
-      known.push(kernel);
+    if (connections.add(kernel)) {
       const heard = onRestart(died => {
-        // all of them hear it
-        if (open(kernel.id)[0] === kernel) {
+        // all connections hear it
+        if (connections.isFirst(kernel)) {
           restarted(kernel, panel, died);
         }
       });
       kernel.statusChanged.connect(heard);
     }
-    connections.set(kernel.id, known);
   };
   const prepare = async (): Promise<void> => {
     const kernel = kernelNow();

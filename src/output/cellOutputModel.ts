@@ -143,8 +143,9 @@ export class CellOutputModel implements IDisposable {
         ...{ ranks: [], said: failure.said }
       };
     }
+    const seen = runs.seenRun(cell);
     const status = this._timed(
-      runStatusOf(cell, found, run, live, output, names)
+      runStatusOf(cell, found, run, live, output, names, seen)
     );
     const state =
       failure?.interrupted && status.state === 'failed'

@@ -82,6 +82,17 @@ it('never says done of what is not known to be', () => {
   );
 });
 
+it('does not say queued of a run whose record is gone with its cluster', () => {
+  const of = (seen: IRun | null): IRunStatus =>
+    runStatusOf(cell(null), null, null, true, QUIET, names, seen);
+  const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1], started: 1 };
+  expect(of(run)).toMatchObject({ state: 'running', ranks: [0, 1] });
+  expect(timeText(of(run), trans)).toContain('running for');
+  expect(of({ ...run, ended: 3 }).seconds).toBe(2);
+  expect(timeText(of({ ...run, state: 'waiting' }), trans)).toBe('queued');
+  expect(timeText(of(null), trans)).toBe('queued');
+});
+
 it('says that the end of a run is not known, where no cluster knows it', () => {
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
   const known = runStatusOf(cell(null), null, run, false, QUIET, names);

@@ -45,7 +45,9 @@ export function runStatusOf(
   run: IRun | null,
   live: boolean,
   output: Pick<ICellOutput, 'failure' | 'ranks'>,
-  names: Pick<IKernelRecords, 'notebookName'>
+  names: Pick<IKernelRecords, 'notebookName'>,
+  /** The run that this page's kernel executes, as its cluster recorded it last. */
+  seen: IRun | null = null
 ): IRunStatus {
   const { executionCount, sharedModel } = cell.model;
   const source = sharedModel.getSource();
@@ -83,6 +85,15 @@ export function runStatusOf(
     };
   }
   const nothing = { record: null, cluster: null, seconds: null, ranks: [] };
+  if (live && seen && seen.state !== 'waiting') {
+    // its record is gone with its cluster, and the kernel has not reported the end yet
+    return {
+      ...nothing,
+      state: 'running',
+      seconds: sinceOf(seen),
+      ranks: seen.ranks
+    };
+  }
   if (live) {
     return { ...nothing, state: earlier ? 'running' : begun };
   }
@@ -116,6 +127,13 @@ function hasError({ model: { outputs } }: CodeCell): boolean {
   return Array.from({ length: outputs.length }, (_, i) => outputs.get(i)).some(
     output => output.type === 'error'
   );
+}
+
+/** Seconds for which the ranks have run a cell that has not ended, as far as known. */
+function sinceOf({ started, ended }: IRun): number | null {
+  return started === undefined
+    ? null
+    : Math.max(0, (ended ?? Date.now() / 1000) - started);
 }
 
 /** Name of the other notebook whose cell a cell waits for; empty if it waits for none. */

@@ -138,7 +138,7 @@ class StatusItem extends ReactWidget {
     const jobs =
       this._model.link !== 'lost' &&
       this._commands.hasCommand(CommandIDs.showJobs) &&
-      jobsText(this._model.jobs, trans, this._stopping());
+      jobsText(this._model, trans, this._stopping());
     return (
       <>
         <button

@@ -4,7 +4,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { jobNote } from '../job/list/sidebarSection';
-import { Cluster, ILiveState, Job, Sweep } from '../tokens';
+import { ActiveSweeps, Cluster, ILiveState, Job, Sweep } from '../tokens';
 import { jobsText, statusOf, statusText, subjectOf } from './texts';
 
 const trans = nullTranslator.load('');
@@ -168,23 +168,34 @@ it('counts jobs as the panel does: those that have not ended, and a sweep as one
   let made = 0;
   const job = (state: Job['state'], sweep: string | null = null): Job =>
     ({ id: `j${made++}`, state, sweep }) as Job;
+  const model = (jobs: readonly Job[], sweeps: ActiveSweeps = {}): ILiveState =>
+    ({ jobs, sweeps }) as ILiveState;
   const jobs = [job('queued'), job('failed')];
-  expect(jobsText(jobs.slice(1), trans)).toBeNull();
-  expect(jobsText(jobs, trans)).toBe('1 job active');
+  expect(jobsText(model(jobs.slice(1)), trans)).toBeNull();
+  expect(jobsText(model(jobs), trans)).toBe('1 job active');
   const trials = [job('running', 's'), job('running', 's')];
-  expect(jobsText(trials, trans)).toBe('1 sweep active');
-  expect(jobNote({ jobs: trials } as unknown as ILiveState, trans)).toBe(
-    '1 active'
-  );
-  expect(jobsText([...jobs, ...trials], trans)).toBe('1 job, 1 sweep active');
-  // its trials have ended, and it ends in a moment
-  const stopping = [{ id: 's' } as Sweep];
-  for (const left of [trials, []]) {
-    expect(jobsText(left, trans, stopping)).toBe('1 sweep stopping');
-    const model = { jobs: left } as unknown as ILiveState;
-    expect(jobNote(model, trans, stopping)).toBe('1 stopping');
+  const both = model([...jobs, ...trials]);
+  expect(jobsText(both, trans)).toBe('1 job, 1 sweep active');
+  // also before its first trial, between two, and while the server's answers are of an earlier version
+  for (const state of [
+    model([], { s: 'running' }),
+    model(trials, { s: 'running' }),
+    model(trials)
+  ]) {
+    expect(jobsText(state, trans)).toBe('1 sweep active');
+    expect(jobNote(state, trans)).toBe('1 active');
   }
-  expect(jobsText(jobs, trans, stopping)).toBe('1 job, 1 sweep active');
+  // its trials have ended, and it ends in a moment
+  const stopped = [{ id: 's' } as Sweep];
+  for (const left of [trials, []]) {
+    expect(jobsText(model(left), trans, stopped)).toBe('1 sweep stopping');
+    expect(jobNote(model(left), trans, stopped)).toBe('1 stopping');
+    const told = model(left, { s: 'stopping' }); // it was stopped elsewhere
+    expect(jobsText(told, trans)).toBe('1 sweep stopping');
+  }
+  expect(jobsText(model(jobs), trans, stopped)).toBe('1 job, 1 sweep active');
+  const other = model([], { s: 'stopping', t: 'running' });
+  expect(jobsText(other, trans)).toBe('2 sweeps active');
 });
 
 it('says that training waits for data, in the place of its communication', () => {

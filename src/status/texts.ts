@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ENDED } from '../api/states';
 import { usedBy } from '../cluster/model/notebookCluster';
 import { activeCounts, activeText, withState } from '../job/model/activeJobs';
-import { Cluster, Job, Link, Sweep } from '../tokens';
+import { Cluster, ILiveState, Link, Sweep } from '../tokens';
 import {
   formatCount,
   formatRate,
@@ -179,13 +179,13 @@ export function statusOf(
 
 /** "2 jobs active", "1 job, 1 sweep active", "1 sweep stopping", as in the panel; null if none is. */
 export function jobsText(
-  jobs: readonly Job[],
+  model: Pick<ILiveState, 'jobs' | 'sweeps'>,
   trans: TranslationBundle,
-  stopping: readonly Sweep[] = []
+  stopped: readonly Sweep[] = []
 ): string | null {
-  const counts = activeCounts(jobs, stopping);
+  const counts = activeCounts(model, stopped);
   return counts.jobs + counts.sweeps
-    ? withState(activeText(counts, trans), counts, stopping, trans)
+    ? withState(activeText(counts, trans), counts, trans)
     : null;
 }
 

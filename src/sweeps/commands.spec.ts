@@ -55,6 +55,7 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
     sweeps,
     notebooks: null,
     browser: null,
+    languages: null,
     state: null,
     restorer: null,
     views: {

@@ -1,5 +1,6 @@
 import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -8,7 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs, isId } from '../commands';
-import { draftsIn, typedIn } from '../job/form/drafts';
+import { confirmDiscard, draftsIn, typedIn } from '../job/form/drafts';
 import { formCommand } from '../job/formCommand';
 import {
   chosenNotebook,
@@ -17,6 +18,7 @@ import {
 } from '../job/form/notebook';
 import { withNames } from '../job/model/refusal';
 import { distinctName } from '../job/model/texts';
+import { highlightWith } from '../job/preview/highlight';
 import {
   IJobs,
   IKernelRecords,
@@ -27,6 +29,7 @@ import {
 } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
+import type { ISweepForm } from './model/formRequest';
 import type { SweepFormView, SweepView } from './widgets';
 
 /** Dependencies of the commands; null if the front end lacks them. */
@@ -39,6 +42,7 @@ export interface ISweepDependencies {
   sweeps: ISweeps;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
+  languages: IEditorLanguageRegistry | null;
   state: IStateDB | null;
   restorer: ILayoutRestorer | null;
   views: WidgetTracker<SweepView>;
@@ -177,7 +181,9 @@ function addForm(dependencies: ISweepDependencies): void {
   const { app, model, site, jobs, sweeps, notebooks, browser, trans } =
     dependencies;
   const { commands, shell, serviceManager } = app;
-  const drafts = draftsIn(dependencies.state);
+  const { state } = dependencies;
+  const drafts = draftsIn(state, 'sweep');
+  const spaces = draftsIn<ISweepForm>(state, 'sweep-space');
   const forms = new WidgetTracker<SweepFormView>({
     namespace: 'dtrain-sweep-form'
   });
@@ -204,13 +210,16 @@ function addForm(dependencies: ISweepDependencies): void {
           })
       },
       drafts,
-      typed: typedIn(dependencies.state, sweepFormId(path)),
+      spaces,
+      typed: typedIn(state, sweepFormId(path)),
+      highlight: highlightWith(dependencies.languages),
       model,
       site,
       jobs,
       sweeps,
       commands,
-      trans
+      trans,
+      confirmDiscard: () => confirmDiscard(trans)
     });
     void forms.add(view);
     addView(shell, view);

@@ -4,6 +4,7 @@ import {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -28,7 +29,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     ICommandPalette,
     ILayoutRestorer,
     ITranslator,
-    IStateDB
+    IStateDB,
+    IEditorLanguageRegistry
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -41,10 +43,17 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null,
-    state: IStateDB | null
+    state: IStateDB | null,
+    languages: IEditorLanguageRegistry | null
   ): ISweeps => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const sweeps = new SweepRequests(app.serviceManager.serverSettings);
+    sweeps.seen.connect((_, seen) => {
+      // one that has begun has no job yet, by which the page would notice it
+      if (seen.some(s => s.state === 'running' || s.state === 'stopping')) {
+        model.look();
+      }
+    });
     const views = new WidgetTracker<SweepView>({ namespace: 'dtrain-sweep' });
     addSweepCommands({
       app,
@@ -55,6 +64,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
       sweeps,
       notebooks,
       browser,
+      languages,
       state,
       restorer,
       views,

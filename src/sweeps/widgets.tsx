@@ -1,6 +1,7 @@
 import React from 'react';
 
 import { ReadForm } from '../job/form/readForm';
+import { moment, notebookFile, tabOf } from '../job/model/texts';
 import { FormWidget, IFormViewProps, JobWidget } from '../job/widgets';
 import { ILiveState } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
@@ -18,6 +19,31 @@ export class SweepView extends JobWidget {
       _props.trans
     );
     this.addClass('jp-DtrainSweep-view');
+    _props.sweeps.seen.connect(this._entitle, this);
+    this._entitle();
+  }
+
+  override dispose(): void {
+    this._props.sweeps.seen.disconnect(this._entitle, this);
+    super.dispose();
+  }
+
+  /** Its title distinguishes it from other sweeps of the same name; its tooltip names the notebook. */
+  private _entitle(): void {
+    const { id, name, sweeps, trans } = this._props;
+    const sweep = sweeps.known.find(s => s.id === id);
+    if (!sweep) {
+      return;
+    }
+    const at = moment(sweep.created_at);
+    const plain = trans.__('Sweep: %1', name);
+    this.title.label = tabOf(sweep, name, plain, sweeps.known, trans);
+    this.title.caption = trans.__(
+      'Sweep %1 of %2, submitted %3',
+      name,
+      notebookFile(sweep),
+      at
+    );
   }
 
   /** What a restored layout opens it with. */

@@ -138,6 +138,7 @@ export function makeFrame(
     ended: {},
     untold: [],
     jobs: [],
+    sweeps: {},
     ...more
   };
 }

@@ -23,6 +23,7 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     ranks: [],
     points: [],
     pausing: [],
+    stepping: [],
     cells: {},
     world: '',
     code: 'paused',

@@ -15,4 +15,5 @@ export type GlyphKind =
   | 'off'
   | 'waiting'
   | 'todo'
+  | 'stopped'
   | 'cancelled';

@@ -229,7 +229,7 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'pending':
       return 'waiting';
     case 'stopped':
-      return wasKilled(cluster) ? 'failed' : 'todo';
+      return wasKilled(cluster) ? 'failed' : 'stopped';
     default:
       return 'starting';
   }

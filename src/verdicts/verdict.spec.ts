@@ -17,6 +17,13 @@ it('marks each episode of a slow rank once, as the head tells it', () => {
   expect([look(), look('slow-1-1'), look('slow-1-2')]).toEqual([[], [], [1]]);
 });
 
+it('tells a stopped cluster from an idle one by its shape', () => {
+  const [idle, stopped] = (['ready', 'stopped'] as const).map(state =>
+    clusterGlyph(makeCluster({ state }))
+  );
+  expect([idle, stopped]).toEqual(['idle', 'stopped']);
+});
+
 it('shows no green disc while nobody knows why nothing goes on', () => {
   const cluster = makeCluster();
   const verdicts = [makeVerdict({ kind: 'unknown', code: 'no_progress' })];

@@ -111,6 +111,9 @@ class Transport(Protocol):
 
         Returns:
             Where that line begins; None if there is no such line.
+
+        Raises:
+            Unreachable: The file can't be read.
         """
 
     async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:

@@ -7,16 +7,18 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from dtrain_lab.backends.hosts import text_search
+from dtrain_lab.backends.hosts import line_counts, text_search
 from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 
+Found = TypeVar("Found")
 SMALL = 4 << 20
 """Bytes; files that describe a job's state are smaller."""
 ALLOWED = (
@@ -113,10 +115,10 @@ class LocalTransport:
         return await asyncio.to_thread(_size, path)
 
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
-        return await asyncio.to_thread(text_search.find, path, text, offset, before)
+        return await asyncio.to_thread(_search, text_search.find, path, text, offset, before)
 
     async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
-        return await asyncio.to_thread(_count, path, text, offset, before)
+        return await asyncio.to_thread(_search, line_counts.count, path, text, offset, before)
 
     async def clock_offset_s(self) -> float:
         return 0.0
@@ -177,9 +179,11 @@ def _remove(folder: str) -> None:
         ) from error
 
 
-def _count(path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
+def _search(
+    search: Callable[[str, bytes, int, bytes], Found], path: str, text: bytes, offset: int, before: bytes
+) -> Found:
     try:
-        return text_search.count(path, text, offset, before)
+        return search(path, text, offset, before)
     except OSError as error:
         raise _unreadable(path, error) from error
 

@@ -13,6 +13,8 @@ from dtrain_lab.backends.hosts.text_search import in_any_case
 from dtrain_lab.errors import NotFound, Unreachable
 
 ABSENT = 3
+READABLE = '[ -e "$1" ] || exit 3; { [ -r "$1" ] && [ ! -d "$1" ]; } || { echo "not readable" >&2; exit 4; }'
+"""Ends a command whose first argument is a file that is not there (`ABSENT`), or that can't be read."""
 """Exit code of dtrain-lab's own commands for "does not exist"; other codes don't tell whether it exists."""
 READ = (0, 1, 2)
 """`tar` exits with 1 or 2 if a file was replaced or removed meanwhile; the archive has the other files."""
@@ -102,15 +104,19 @@ class SshTransport:
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
         how, pattern = ("-E", _shown(text, before)) if before else ("-F", text)
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
-        command = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
+        command = ["bash", "-c", f"{READABLE}; {{ {line}; }} 3<&0", "bash", path, str(offset)]
         done = await self.run(command, pattern + b"\n")
+        if done.code == ABSENT:
+            return None
+        if done.code:
+            raise self._failed(done, path)
         position = done.out.strip()
         return offset + int(position) if position.isdigit() else None
 
     async def count(self, path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
         # grep ends with 1 where it counts 0; the builtin printf keeps the text out of the list of processes
-        line = """pattern=$(cat); [ -e "$1" ] || exit 3; [ -r "$1" ] || { echo "not readable" >&2; exit 4; }
-count() { LC_ALL=C grep -a -c -E -f <(printf '%s\\n' "$pattern"); }
+        line = f"""pattern=$(cat); {READABLE}
+count() {{ LC_ALL=C grep -a -c -E -f <(printf '%s\\n' "$pattern"); }}
 head -c "$2" -- "$1" | count; tail -c "+$(($2 + 1))" -- "$1" | count; true"""
         done = await self.run(["bash", "-c", line, "bash", path, str(offset)], _shown(text, before))
         if done.code == ABSENT:

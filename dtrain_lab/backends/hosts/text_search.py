@@ -63,7 +63,10 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
         before: Regular expression of a line's start, before what it shows; empty for any start.
 
     Returns:
-        Where that line begins; None if there is no such line.
+        Where that line begins; None if there is no such line, or no file.
+
+    Raises:
+        OSError: The file can't be read.
     """
     start, found = re.compile(before), _finder(text, exact=not before)
     try:
@@ -77,45 +80,8 @@ def find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
                 head = start.match(line) if begin >= offset else None
                 if head is not None and found(last_state(line[head.end() :])) >= 0:
                     return begin
-                offset = begin + len(
-                    line
-                )  # once a line: a progress bar may have the text in each of its states
+                # once a line: a progress bar may have the text in each of its states
+                offset = begin + len(line)
     except (FileNotFoundError, ValueError):  # an empty file can't be mapped
         pass
     return None
-
-
-def count(path: str, text: bytes, offset: int, before: bytes) -> tuple[int, int]:
-    """Count the lines that show a text, before an offset and after it, as `Transport.count`.
-
-    Args:
-        path: The file.
-        text: The text.
-        offset: Where a line begins.
-        before: Regular expression of a line's start, before what it shows.
-
-    Returns:
-        The numbers of those that begin before the offset, and of the others; zeros without the file.
-
-    Raises:
-        OSError: The file can't be read.
-    """
-    start, found = re.compile(before), _finder(text, exact=False)
-    earlier = later = 0
-    try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
-            begin = 0
-            while begin < len(whole):
-                end = whole.find(b"\n", begin + WINDOW) + 1 or len(whole)
-                block = whole[begin:end]
-                # most lines don't have the text, and most blocks of a long log have none that does
-                for line in block.split(b"\n") if found(block) >= 0 else ():
-                    if found(line) >= 0 and (head := start.match(line)) is not None:
-                        shown = found(last_state(line[head.end() :])) >= 0
-                        earlier += shown and begin < offset
-                        later += shown and begin >= offset
-                    begin += len(line) + 1
-                begin = end
-    except (FileNotFoundError, ValueError):  # an empty file can't be mapped
-        pass
-    return earlier, later

@@ -32,19 +32,19 @@ class CellRegistry:
     @property
     def running(self) -> tuple[RunningCell, ...]:
         """Cells that run now."""
-        return tuple(
-            RunningCell(
-                named.label,
-                named.notebook,
-                c.ranks,
-                c.began_at,
-                named.cell_id,
-                detached=c.order.detached,
-                kind=c.order.kind,
-            )
-            for c in self._cells.values()
-            if c.began_at is not None
-            for named in [self._named(c.order)]
+        cells = self._cells.values()
+        return tuple(self._running(c.order, c.ranks, c.began_at) for c in cells if c.began_at is not None)
+
+    def _running(self, order: clients.Run, ranks: tuple[int, ...], began_at: float) -> RunningCell:
+        named = self._named(order)
+        return RunningCell(
+            named.label,
+            named.notebook,
+            ranks,
+            began_at,
+            named.cell_id,
+            detached=order.detached,
+            kind=order.kind,
         )
 
     def _named(self, order: clients.Run) -> clients.Run:
@@ -85,17 +85,17 @@ class CellRegistry:
         """The cell that a rank runs."""
         return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
 
-    def waiting(self) -> list[str]:
-        """Ids of cells that have not started."""
+    def queued_ids(self) -> list[str]:
+        """Ids of queued cells, those that have not started."""
         return [name for name, c in self._cells.items() if c.began_at is None]
 
     @property
     def queued(self) -> tuple[WaitingCell, ...]:
-        """Cells that wait, in the order in which they were requested."""
-        waiting = [c for c in self._cells.values() if c.began_at is None]
+        """Queued cells, in the order in which they were requested: `Cluster.waiting`."""
+        queued = [c for c in self._cells.values() if c.began_at is None]
         return tuple(
             WaitingCell(c.order.label, c.order.notebook, c.order.cell_id, c.order.kind)
-            for c in sorted(waiting, key=lambda c: c.asked_at)
+            for c in sorted(queued, key=lambda c: c.asked_at)
         )
 
     @property

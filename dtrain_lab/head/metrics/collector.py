@@ -9,18 +9,16 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.metrics import host_use
 from dtrain_lab.head.metrics.current_advice import CurrentAdvice
-from dtrain_lab.head.metrics.debugger_pauses import Pauses
+from dtrain_lab.head.metrics.hangs.hang_watch import HangWatch, waiting
 from dtrain_lab.head.metrics.latest_samples import LatestSamples
 from dtrain_lab.head.metrics.logged_values import LoggedValues
 from dtrain_lab.head.metrics.slow_world import SlowWorld, method_error, too_busy
-from dtrain_lab.head.metrics.unanswered_interrupts import UnansweredInterrupts
 from dtrain_lab.metrics import communication, diagnosed_loop, estimates, measured_communication
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.advice.reasons import asks_diagnosis
 from dtrain_lab.metrics.measured_communication import last_of, last_with_measured, with_measured
 from dtrain_lab.metrics.other_waits import part_s
-from dtrain_lab.metrics.verdicts import device_waits, hang, straggler, unanswered
-from dtrain_lab.metrics.verdicts.awaited_ranks import AwaitedRanks
+from dtrain_lab.metrics.verdicts import straggler, unanswered
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.metrics.verdicts.left_behind import left_behind
 from dtrain_lab.wire.links import RankSample
@@ -41,11 +39,12 @@ class MetricsCollector:
         self.plan: Plan | None = None
         self.hosts: dict[int, HostUse] = {}
         """Node → utilization of its whole host."""
-        self.awaited = AwaitedRanks()
+        self._steady = VerdictHysteresis()
+        self._hangs = HangWatch(self._steady)
+        self.awaited = self._hangs.awaited
         self.unpointed: dict[int, tuple[str, ...]] = {}
         """Rank → live objects whose process group is gone, until the next cell starts."""
-        self.pauses = Pauses()
-        self._unanswered = UnansweredInterrupts()
+        self.pauses = self._hangs.pauses
         self.loops = diagnosed_loop.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
@@ -55,7 +54,6 @@ class MetricsCollector:
         """Whether steps of the last user's cell were seen while they ran."""
         self._began_in: Plan | None = None
         """Plan of the world when the last user's cell began."""
-        self._steady = VerdictHysteresis()
         self._slow_world = SlowWorld(self._steady)
         self._advised = CurrentAdvice()
         self.link_bytes_per_s: float | None = None
@@ -129,11 +127,7 @@ class MetricsCollector:
 
     def waiting(self, state: State) -> list[RankSample]:
         """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
-        on_gpus = self.plan is not None and "nccl" in self.plan.collectives
-        # collectives of several cells can't be compared; with gloo, a rank waits where its thread does
-        if len(state.cells) != 1 or not on_gpus:
-            return self.samples()
-        return device_waits.inferred(self.samples(), state.busy, state.taking_part, state.size)
+        return waiting(state, self.samples(), self.plan)
 
     def splits(self, state: State) -> dict[int, communication.Split]:
         """Rank → how its step time splits into transfer and waiting."""
@@ -150,7 +144,7 @@ class MetricsCollector:
 
     def metrics(self, state: State) -> Metrics:
         """Metrics of the world, with verdicts and advice."""
-        found = self.stuck(state) or self._unanswered.verdict(state, self.samples())
+        found = self.stuck(state) or self._hangs.unanswered(state, self.samples())
         samples = self._current(state)
         size = len(state.at_work)
         metrics = estimates.world_metrics(samples, size, self._crowded())
@@ -235,27 +229,13 @@ class MetricsCollector:
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""
-        if state.phase != "ready" or self.paused or not state.busy:
-            return ()
-        return hang.suspects(self.pauses.without(self.waiting(state)), state.size, self._stuck_after_s)
+        return self._hangs.suspects(state, self.samples(), self.plan)
 
     def stuck(self, state: State) -> Verdict | None:
         """The verdict on a hang, if the world is stuck."""
-        self._unanswered.update(state)
-        if state.phase != "ready" or self.paused or not state.busy or state.breaking_off:
-            return None
-        # first by what the threads wait in, which is certain; where GPUs wait is inferred
-        samples, waiting = self.samples(), self.waiting(state)
-        found = self._hang(state, samples) or (self._hang(state, waiting) if waiting != samples else None)
-        return self._steady.update(found, time.monotonic()) if found is not None else None
+        return self._hangs.stuck(state, self.samples(), self.plan)
 
     # ----
-
-    def _hang(self, state: State, samples: list[RankSample]) -> Verdict | None:
-        ranks = state.busy, state.taking_part, state.size
-        seen, where = self.pauses.without(samples), self.awaited.locations
-        lines = self.awaited.activities, self.awaited.source_lines
-        return hang.verdict(seen, *ranks, where, self._stuck_after_s, *lines)
 
     def _current(self, state: State) -> list[RankSample]:
         """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
@@ -294,8 +274,3 @@ class MetricsCollector:
         error = method_error(samples, metrics, crowded=self._crowded())
         vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
         return self._slow_world.update(samples, error, self.plan, self.hosts, known, vague=vague)
-
-    @property
-    def _stuck_after_s(self) -> float:
-        """How long a collective may block before it counts as a hang; seconds."""
-        return self.plan.watch.stuck_after_s if self.plan is not None else hang.STUCK_AFTER_S

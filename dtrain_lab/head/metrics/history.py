@@ -94,16 +94,17 @@ class History:
             (kept[-1] for kept in (self._points, self._idle) if kept), key=lambda p: p.at, default=None
         )
         changed = lost != self._lost or last is None or generation != last.generation
-        self._lost = lost
         return changed or last is None or not 0 <= at - last.at < self._idle_s
 
-    def rest(self, at: float, cluster: Cluster) -> None:
+    def rest(self, at: float, cluster: Cluster, lost: tuple[int, ...]) -> None:
         """Add a point without metrics of steps: ranks' samples keep those of their last ones.
 
         Args:
             at: The time now, in seconds since 1970.
             cluster: Snapshot of the world, from which the point is made.
+            lost: Its ranks that are lost, as in `rests`.
         """
+        self._lost = lost
         self._idle.append(replace(_point(at, cluster), **dict.fromkeys(of_steps(Point))))
 
     def _news_due(self, at: float) -> bool:

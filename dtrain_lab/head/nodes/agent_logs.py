@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from dtrain_lab.machine.folders import keep_log
+from dtrain_lab.machine.logs.kept_logs import keep_log
 from dtrain_lab.wire.processes.settings import HeadSettings
 
 log = logging.getLogger(__name__)

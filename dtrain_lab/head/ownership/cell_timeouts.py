@@ -61,14 +61,14 @@ class CellTimeouts:
         if stuck.alarm and plan is not None and plan.watch.on_hang == "interrupt":
             self._interrupt(stuck, (*stuck.ranks, *stuck.peers))
 
-    def withdraw_blocked(self, waiting: list[str], state: State) -> None:
+    def withdraw_blocked(self, queued: list[str], state: State) -> None:
         """Remove queued cells that can't run: their ranks are lost or unresponsive, or there is no group.
 
         Args:
-            waiting: Ids of the queued cells.
+            queued: Ids of the queued cells.
             state: State of the world.
         """
-        ranks = {n: c.ranks for n in waiting if (c := self._cells.get(n))}
+        ranks = {n: c.ranks for n in queued if (c := self._cells.get(n))}
         blocked = [n for n, of in ranks.items() if state.blocked(of)]
         if blocked and state.reason is not None:
             self._cells.withdraw(blocked, state.reason[1])

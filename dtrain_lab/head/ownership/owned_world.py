@@ -233,11 +233,11 @@ class OwnedWorld:
             self.snapshot.phase_ended("connect")
         if state.phase in ("ready", "degraded") and not state.forming:
             # runs for every reply of every rank: avoid work that is linear in ranks
-            if waiting := self.cells.waiting():
-                self.limits.withdraw_blocked(waiting, state)
+            if queued := self.cells.queued_ids():
+                self.limits.withdraw_blocked(queued, state)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
-            self.cells.withdraw(self.cells.waiting(), "The cluster has ended.")
+            self.cells.withdraw(self.cells.queued_ids(), "The cluster has ended.")
         self._tell_moved()
 
     def _can_begin(self, ranks: frozenset[int]) -> bool:

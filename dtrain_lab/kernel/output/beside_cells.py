@@ -53,13 +53,20 @@ class BesideCells:
         return self._thread is not None and self._own is not None and hasattr(self._kernel, "shell_stream")
 
     def take_out(self) -> None:
-        """Restore the kernel's own handling."""
+        """Restore the kernel's own handling, and end the subshell."""
         if self._works:
             self._receive(self._own)
+            self._thread.io_loop.add_callback(self._end_subshell)
 
     def _receive(self, handler: Callable[[Any], Any]) -> None:
         # the stream belongs to the thread of the shell channel
         self._thread.io_loop.add_callback(self._kernel.shell_stream.on_recv, handler, copy=False)
+
+    def _end_subshell(self) -> None:
+        """End the subshell's thread, in the thread of the shell channel: nobody else knows of it."""
+        subshell, self._subshell = self._subshell, None
+        if subshell is not None and subshell in self._thread.manager.list_subshell():
+            self._thread.manager._delete_subshell(subshell)
 
     async def _receive_one(self, message: Any) -> None:
         """Handle a message in the thread of the shell channel."""

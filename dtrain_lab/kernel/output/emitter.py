@@ -286,4 +286,5 @@ def labelled_error(rank: int, content: dict[str, Any]) -> dict[str, Any]:
         content: Content of an `error` message.
     """
     first, *rest = content["traceback"] or [""]
-    return {**content, "traceback": [f"[{rank}] {first}", *rest]}
+    named = {"ename": content["ename"], "evalue": content["evalue"]}
+    return {**named, "traceback": [f"[{rank}] {first}", *rest]}

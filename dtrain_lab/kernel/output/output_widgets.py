@@ -77,4 +77,6 @@ def _piece(output: CellOutput) -> Sent:
     if output.kind == "execute_result":
         content.pop("execution_count", None)
         return "display_data", {**content, "transient": content.get("transient", {})}
+    if output.kind == "error":
+        content.pop("transient", None)  # it is the journal's: a front end would store it in the widget
     return output.kind, content

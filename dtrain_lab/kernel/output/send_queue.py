@@ -10,8 +10,8 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.kernel.output import parent_server
 from dtrain_lab.kernel.output.rate_limit import Backlog, Message
+from dtrain_lab.services.policy import parent_server
 
 MOST = 1_000_000
 """Maximum queued characters if the page can read omitted text from the journal."""

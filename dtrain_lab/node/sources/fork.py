@@ -16,9 +16,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import gpus, logs, processes, slot_tickets, supervision
+from dtrain_lab.machine import gpus, processes, slot_tickets, supervision
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.machine.facts import check
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.node.agent import Agent, Process, serve
 from dtrain_lab.node.forkserver import messages
 from dtrain_lab.node.forkserver.client import ForkServerClient
@@ -265,7 +266,7 @@ def _import_hint(error: str) -> str:
 def main() -> None:
     """Entry point of `python -m dtrain_lab.node`."""
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=AgentSettings)
-    logs.to_file(Path(settings.directory, f"node.{settings.node}{logs.SUFFIX}"))
+    event_logs.to_file(Path(settings.directory, f"node.{settings.node}{event_logs.SUFFIX}"))
     asyncio.run(_serve(settings))
 
 

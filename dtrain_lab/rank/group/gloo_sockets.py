@@ -7,6 +7,11 @@ They are shut down for reading only. gloo reads the end and tells every operatio
 whose data it has begun to write (`Pair::signalException` skips the unbound buffers in `tx_`, gloo of torch
 2.13). If writing failed, too, a send that comes between the shutdown and that read would wait there until
 torch's time-out of 30 minutes.
+
+For the same reason a socket stays open after its shutdown, until the next process group is made: gloo closes
+its own descriptor, and a close with data unread, or data that arrive after it, would reset the connection.
+The writes of a peer that is aborted a moment later would fail, and the peer would wait in such a send (gloo
+keeps an operation whose write fails with ECONNRESET or EPIPE in `tx_`, too).
 """
 
 from __future__ import annotations
@@ -22,10 +27,17 @@ class GlooSockets:
 
     def __init__(self) -> None:
         self._ours: dict[int, str] = {}
+        self._shut: list[socket.socket] = []
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Record TCP connections that appear inside the context as gloo's."""
+        """Record TCP connections that appear inside the context as gloo's, and close those shut down before.
+
+        A group is made when no rank is in a collective of an earlier one: nobody waits on those.
+        """
+        closing, self._shut = self._shut, []
+        for copy in closing:
+            copy.close()
         before = _sockets()
         try:
             yield
@@ -41,12 +53,11 @@ class GlooSockets:
             Number of connections ended.
         """
         present = _sockets()
-        shut = 0
-        for number, inode in self._ours.items():
-            if present.get(number) == inode and _shut(number):
-                shut += 1
+        copies = [_shut(number) for number, inode in self._ours.items() if present.get(number) == inode]
         self._ours.clear()
-        return shut
+        shut = [copy for copy in copies if copy is not None]
+        self._shut += shut
+        return len(shut)
 
 
 def _sockets() -> dict[int, str]:
@@ -61,17 +72,19 @@ def _sockets() -> dict[int, str]:
     return by_descriptor
 
 
-def _shut(number: int) -> bool:
+def _shut(number: int) -> socket.socket | None:
+    """Shut a connection down; return a copy that keeps it open, None if it has ended or is no connection."""
     try:
         copy = socket.socket(fileno=os.dup(number))
     except OSError:  # closed meanwhile
-        return False
-    with copy:
-        internet = copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM
-        if not internet or copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            return False
-        try:
-            copy.shutdown(socket.SHUT_RD)
-        except OSError:  # the peer has closed it first
-            return False
-    return True
+        return None
+    internet = copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM
+    if not internet or copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        copy.close()
+        return None
+    try:
+        copy.shutdown(socket.SHUT_RD)
+    except OSError:  # the peer has closed it first
+        copy.close()
+        return None
+    return copy

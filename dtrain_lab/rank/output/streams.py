@@ -20,6 +20,7 @@ from ipykernel.iostream import OutStream
 
 from dtrain_lab.cells.output_buffer import PIECE, Region
 from dtrain_lab.rank.output.flush_timer import FlushTimer
+from dtrain_lab.rank.output.write_order import WriteOrder
 
 PART = 1 << 14
 """Maximum characters stored and sent as one piece; in bytes at most a quarter of a region."""
@@ -60,6 +61,8 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Flushes written text later; None if the IOPub thread has to be woken for that instead."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, because programs redirect it."""
+    order: ClassVar[WriteOrder] = WriteOrder()
+    """The order of writes to all streams, in which their texts are passed on."""
     writers: ClassVar[set[int]] = set()
     """Threads inside a write, which hold a lock that the IOPub thread may need."""
 
@@ -159,6 +162,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     @classmethod
     def _flush_all(cls) -> None:
+        # the first one writes out all
         for stream in cls.made.values():
             if stream._flush_pending:
                 stream._flush()
@@ -187,21 +191,35 @@ class RankStream(OutStream):  # type: ignore[misc]
             RankStream.write_serially(self.write_out)
 
     def write_out(self) -> None:
-        """Pass on what was written; called through `write_serially` only."""
+        """Pass on what was written, and what was to the other streams, in the order of the writes.
+
+        Called through `write_serially` only.
+        """
         if not _QUICK:
             super()._flush()
             return
+        streams = {**self.made, self.name: self}
+        for name, parent, text in RankStream.order.arranged(
+            {name: stream._ready() for name, stream in streams.items()}
+        ):
+            streams[name]._pass_on(parent, text)
+        for stream in streams.values():
+            stream._match()
+
+    def _ready(self) -> list[tuple[dict[str, Any], str]]:
+        """Take what was written; nothing if it has to be tried again later."""
         # reset before the text is taken, so that later writes schedule another flush
         self._flush_pending = False
         taken = self._taken()
         if taken is None:
             self._io_loop.call_later(LATER_S, self._flush)
-            return
-        for parent, text in taken:
-            if text and not RankStream.straight(self.name, parent, text):
-                message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
-                self.session.send(self.pub_thread, message, ident=self.topic)
-        self._match()
+            return []
+        return taken
+
+    def _pass_on(self, parent: dict[str, Any], text: str) -> None:
+        if text and not RankStream.straight(self.name, parent, text):
+            message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
+            self.session.send(self.pub_thread, message, ident=self.topic)
 
     def _taken(self) -> list[tuple[dict[str, Any], str]] | None:
         """Take the text out of ipykernel's buffers.
@@ -228,8 +246,10 @@ class RankStream(OutStream):  # type: ignore[misc]
         if threading.get_ident() in RankStream.writers or not self._writing.acquire(blocking=False):
             return
         try:
-            if self._counts and not getattr(self, "_buffers", True):  # unknown in other versions of ipykernel
-                self._region.match(self._sent)
+            if not getattr(self, "_buffers", True):  # unknown in other versions of ipykernel
+                RankStream.order.match(self.name)
+                if self._counts:
+                    self._region.match(self._sent)
         finally:
             self._writing.release()
 
@@ -246,6 +266,8 @@ class RankStream(OutStream):  # type: ignore[misc]
                     self._region.write(data, taken=taken)
                 if text:
                     super().write(text)
+                    if _QUICK:
+                        RankStream.order.note(self.name, len(text))
             finally:
                 if not nested:
                     RankStream.writers.discard(mine)

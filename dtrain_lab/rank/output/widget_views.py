@@ -11,7 +11,7 @@ from dtrain_lab.wire.codec.encode import encode_json
 from dtrain_lab.wire.links import WIDGET_VIEW, CellOutput
 
 DISPLAYS = frozenset({"display_data", "update_display_data", "execute_result"})
-MARKED = DISPLAYS | {"clear_output"}
+MARKED = DISPLAYS | {"clear_output", "error"}
 """Messages in which the journal is told which widget captures them."""
 HELD = frozenset({"display_data", "execute_result", "clear_output", "error"})
 """Messages, besides text, that an Output widget shows; it shows no update of a display."""
@@ -181,17 +181,17 @@ class WidgetViews:
         return [_notice(each, rank, taken=widget) for each in sorted(cells)]
 
     def marked(self, kind: str, content: dict[str, Any], cell: str) -> dict[str, Any]:
-        """Return the content of a display, or of its removal, with the Output widget that captures it.
+        """Return the content of a display, its removal or an exception, with the widget that captures it.
 
         Args:
             kind: Type of the message.
             content: Its content.
             cell: The cell to which it belongs.
         """
-        if kind not in MARKED and kind not in HELD:
+        if kind not in MARKED:
             return content
         inside = self._capture(cell, kind, content)
-        if not inside or kind not in MARKED:
+        if not inside:
             return content
         return {**content, "transient": {**(content.get("transient") or {}), **inside}}
 

@@ -30,8 +30,9 @@ class SweepsHandler(_SweepsHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Return all sweeps, newest first."""
-        self.answer(await self.for_readers(await self.ours.sweeps.listing()))
+        """Return all sweeps, newest first; with `active`, only those that have not ended."""
+        found = await self.ours.sweeps.listing(active=self.flag("active"))
+        self.answer(await self.for_readers(found))
 
     @web.authenticated
     @authorized

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.machine import atomic_files, logs, supervision
+from dtrain_lab.machine import atomic_files, supervision
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.services import paths
 from dtrain_lab.wire.loop_failures import InternalFailure
 
@@ -62,7 +63,7 @@ def begin(kind: str, also_to: Any = None) -> None:
     except (OSError, DtrainError):  # the disk is full or read-only: log to no file
         pass
     else:
-        file = logs.to_file(folder / f"{kind}.{os.getpid()}{logs.SUFFIX}", LOGGER, "WARNING")
+        file = event_logs.to_file(folder / f"{kind}.{os.getpid()}{event_logs.SUFFIX}", LOGGER, "WARNING")
         logger.removeHandler(file)
         handlers.append(_behind(file))
     for handler in handlers:

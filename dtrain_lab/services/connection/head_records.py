@@ -43,9 +43,9 @@ def _living(path: Path) -> HeadRecord | None:
     record = _read(path)
     if record is None or record.remote is not None:  # its back-end knows whether it runs
         return record
-    if record.host != socket.gethostname() or not processes.is_here(record.system):
-        return None  # the home is shared by hosts or containers, and the head runs in another one
-    if processes.same(record.pid, record.started) is not None:
+    if not _is_here(record):
+        return None
+    if not _was_killed(record):
         return record
     endings.note_killed(record)
     path.unlink(missing_ok=True)
@@ -53,10 +53,38 @@ def _living(path: Path) -> HeadRecord | None:
     return None
 
 
+def _is_here(record: HeadRecord) -> bool:
+    """Whether a head runs here: the home may be shared by hosts or containers."""
+    return record.host == socket.gethostname() and processes.is_here(record.system)
+
+
+def _was_killed(record: HeadRecord) -> bool:
+    """Whether the process of a head of this machine is gone: one that ends by itself removes its record."""
+    if record.remote is not None or not _is_here(record):
+        return False
+    return processes.same(record.pid, record.started) is None
+
+
+def clean_up_killed(identity: str) -> None:
+    """Note the end of a head that was killed, keep its log, and remove its record and its folder.
+
+    This may take long, as the folder may be large. It does nothing for a head that runs, or that has ended by
+    itself.
+    """
+    try:
+        _living(path_of(identity))
+    except OSError as error:  # `living` tries again
+        log.warning("%s: %s", identity, error.strerror)
+
+
 def ending_of(identity: str) -> Ending | None:
-    """Return how a cluster whose head is gone has ended; None if nobody has noted it."""
-    _living(path_of(identity))  # notes it of a head that was killed
-    return endings.of(identity)
+    """Return how a cluster whose head is gone has ended; None if that is not known. It changes nothing."""
+    if (noted := endings.of(identity)) is not None:
+        return noted
+    record = _read(path_of(identity))
+    killed = endings.of_killed(record) if record is not None and _was_killed(record) else None
+    # another process may have noted the end in between, and removed the record
+    return endings.of(identity) or killed
 
 
 def read(identity: str) -> HeadRecord | None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import Unreachable
+from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.text import cluster_endings
 from dtrain_lab.wire import clients
@@ -133,6 +134,10 @@ class LocalHead(Presence):
         if self._death is not None:
             loop.remove_reader(self._death)
         self._connection.has_ended()
+        cleaned = asyncio.to_thread(
+            head_records.clean_up_killed, self._connection.id
+        )  # its journal may be large
+        supervision.here().once("client.record", cleaned)
         # the head's last messages may still be in the socket
         loop.call_later(0.05, self._connection.close)
 

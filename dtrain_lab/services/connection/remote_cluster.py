@@ -69,9 +69,8 @@ class RemoteCluster:
         if known is None or known.remote is None:  # refused, or stopped by another client
             self.status = Status("ended")
             return False
-        if (
-            known.remote != self.remote
-        ):  # the client that submits it, or another one, has written it meanwhile
+        # the client that submits it, or another one, has written it meanwhile
+        if known.remote != self.remote:
             self.remote, self._connection.record = known.remote, known
             return known.remote.handle is not None
         now = time.monotonic()
@@ -188,7 +187,6 @@ async def cancel(backend: Backend, cluster: ClusterRecord) -> None:
     try:
         await backend.cancel(cluster)
     except NotFound as error:
-        if (
-            error.code == "no_command"
-        ):  # here is no scheduler to ask; otherwise, it no longer knows the cluster
+        # without a scheduler here to ask, that is an error; else the scheduler no longer knows the cluster
+        if error.code == "no_command":
             raise

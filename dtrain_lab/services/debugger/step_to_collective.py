@@ -125,7 +125,10 @@ class Gathering:
             stepped = self._world.state.paused
             mode, state = self._world.state.mode, replace(self._world.state, mode="all")
             self._world.state, orders = requests.orders(state, message, None)
-            self._world.state = replace(self._world.state, mode=mode, moving="continue", step=None)
+            # steps of this class, not of the user
+            self._world.state = replace(
+                self._world.state, mode=mode, moving="continue", step=None, stepping=()
+            )
             for order in orders:
                 await self._world.ask(order)
 

@@ -11,17 +11,22 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 
 from dtrain_lab.services import paths
-from dtrain_lab.wire.sweeps import SWEEP_ENDED
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, SweepState
 
 RECORD = "sweep.json"
 
 
 class SweepIdentity(NamedTuple):
-    """Facts about a sweep from a record of any version. `ended`: None if unknown."""
+    """Facts about a sweep from a record of any version. `state`: None if unknown."""
 
     id: str
     name: str
-    ended: bool | None
+    state: str | None
+
+    @property
+    def ended(self) -> bool | None:
+        """Whether it has ended; None if unknown."""
+        return None if self.state is None else self.state in SWEEP_ENDED
 
     def is_called(self, name: str) -> bool:
         """Whether this id, prefix of an id, or name refers to the sweep."""
@@ -36,6 +41,13 @@ def base() -> Path:
 def all_of() -> Iterator[Path]:
     """Yield the folders of all sweeps."""
     yield from (path.parent for path in base().glob(f"*/{RECORD}"))
+
+
+def active() -> dict[str, SweepState]:
+    """Return the states of the sweeps that have not ended, by id; not of those whose state is unknown."""
+    known = map(identify, all_of())
+    states: tuple[SweepState, ...] = ("running", "stopping")
+    return {one.id: state for one in known for state in states if one.state == state}
 
 
 def is_sweep(name: str) -> bool:
@@ -59,5 +71,5 @@ def _read_identity(folder: Path, _mtime_ns: int, _size: int) -> SweepIdentity:
     except (OSError, msgspec.DecodeError):
         said = None
     name, state = (said.get("name"), said.get("state")) if isinstance(said, dict) else (None, None)
-    ended = state in SWEEP_ENDED if isinstance(state, str) else None
-    return SweepIdentity(folder.name, name if isinstance(name, str) else "", ended)
+    state = state if isinstance(state, str) else None
+    return SweepIdentity(folder.name, name if isinstance(name, str) else "", state)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import shlex
 from collections.abc import Sequence
 
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import AsyncJobIndex
+from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.services.jobs.status import JobStates, still_runs, unsure
@@ -103,12 +103,12 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
 
     Raises:
         Conflict: Another job has its checkpoints in the job's folder.
-        DtrainError: The folder can't be removed; the job stays in the index.
+        DtrainError: The folder can't be read or removed; the job stays in the index.
     """
     checkpoints = f"{record.directory}/{job_files.CHECKPOINTS}"
     row, users = await index.take_out(record.id, checkpoints)
-    if users and await _is_empty(record, checkpoints):
-        # a job that was started over after one without checkpoints has the same folder for its own
+    if users and await folder_reads.is_empty(record, checkpoints):
+        # earlier versions started a job over in the folder of one without checkpoints
         row, users = await index.take_out(record.id, checkpoints, await _ended_of(users, index))
     if users:
         raise _shared(f"The folder of {name} ({record.id}) contains", users)
@@ -122,19 +122,6 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
             if row is not None:
                 await index.put_back(row)
             raise
-
-
-async def _is_empty(record: JobRecord, folder: str) -> bool:
-    """Whether a job's folder of checkpoints has no file on any host; False if that can't be read."""
-    line = f"[ ! -e {shlex.quote(folder)} ] || find {shlex.quote(folder)} -type f -print -quit"
-    for place in backends.backend(record.plan.backend).files(record):
-        try:
-            done = await place.transport.run(["bash", "-c", line])
-        except DtrainError:
-            return False
-        if done.code or done.out.strip():
-            return False
-    return True
 
 
 async def _ended_of(users: Sequence[tuple[str, str]], index: AsyncJobIndex) -> list[str]:

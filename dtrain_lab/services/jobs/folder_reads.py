@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import PATTERNS
 from dtrain_lab.machine import filesystems
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRecord
 
 LATE_AFTER_S = (0.0, 0.5, 1.0)
@@ -80,3 +82,21 @@ async def checkpoint(record: JobRecord, place: Place) -> int | None:
     marks = await place.transport.read_matching(record.checkpoints, ("step-*/complete",)) or {}
     steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
     return max(steps, default=None)
+
+
+async def is_empty(record: JobRecord, folder: str) -> bool:
+    """Whether a folder of a job has no file on any of its hosts; False if a part of it can't be read.
+
+    Args:
+        record: The job.
+        folder: Path of the folder, which may be missing.
+
+    Raises:
+        DtrainError: A host can't be asked.
+    """
+    line = f"[ ! -e {shlex.quote(folder)} ] || find {shlex.quote(folder)} -type f -print -quit"
+    for place in backends.backend(record.plan.backend).files(record):
+        done = await place.transport.run(["bash", "-c", line])
+        if done.code or done.out.strip():
+            return False
+    return True

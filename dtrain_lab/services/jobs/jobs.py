@@ -144,7 +144,9 @@ class Jobs:
         limits.recheck(old, backend)
         if not force:
             await self._ender.end_rest(old, parent)
-        record = resumption.continued_record(old, new_id(), parent.checkpoint_step, of_sweep=of_sweep)
+        step = parent.checkpoint_step
+        anew = await resumption.starts_over(old, step)
+        record = resumption.continued_record(old, new_id(), step, anew=anew, of_sweep=of_sweep)
         if named is not None:
             named(record.id)
 

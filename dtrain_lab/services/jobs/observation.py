@@ -56,7 +56,7 @@ class JobObserver:
         if (
             status is not None
             and status.fate == "ended"
-            and (folder.exit is None or (record.request.notify and folder.notified is None))
+            and (folder.exit is None or (record.request.notify and folder.end_command is None))
             and record.handle is not None
         ):
             folder = await _with_end(record, places[0], *files)
@@ -134,6 +134,8 @@ async def _with_end(
     if job_files.EXIT not in files:
         files = files | await folder_reads.exit_file(record, first)
         ahead = ahead | {job_files.EXIT: await first.transport.clock_offset_s()}
-    if record.request.notify and job_files.NOTIFIED not in files:
-        files = files | (await first.transport.read_matching(record.directory, (job_files.NOTIFIED,)) or {})
+    if record.request.notify and job_files.END_COMMAND not in files:
+        files = files | (
+            await first.transport.read_matching(record.directory, (job_files.END_COMMAND,)) or {}
+        )
     return read_folder_state(files, ahead)

@@ -12,16 +12,34 @@ from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import processes
+from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.wire.jobs.job import JobRecord
 
 
-def continued_record(old: JobRecord, identity: str, step: int | None, *, of_sweep: bool = False) -> JobRecord:
+async def starts_over(old: JobRecord, step: int | None) -> bool:
+    """Whether a job that continues another one has nothing to continue from.
+
+    Libraries may keep checkpoints in the folder that are not complete ones of `dt.checkpoint`.
+
+    Args:
+        old: Record of the other job.
+        step: Step of the other job's last complete checkpoint; None without one.
+    """
+    return old.begins_again or (step is None and await folder_reads.is_empty(old, old.checkpoints))
+
+
+def continued_record(
+    old: JobRecord, identity: str, step: int | None, *, anew: bool = False, of_sweep: bool = False
+) -> JobRecord:
     """Return the record of a job that continues another one, in a folder beside the other's.
+
+    Both have the same folder of checkpoints, unless the job starts over: the other one may then be deleted.
 
     Args:
         old: Record of the other job.
         identity: Id of the new job.
         step: Step of the other job's last complete checkpoint; None without one.
+        anew: Whether the job starts over, with checkpoints of its own.
         of_sweep: Whether its sweep continues a trial; what a user continues is a job of its own.
     """
     directory = f"{old.directory.rpartition('/')[0]}/{identity}"
@@ -29,6 +47,7 @@ def continued_record(old: JobRecord, identity: str, step: int | None, *, of_swee
         old,
         id=identity,
         directory=directory,
+        checkpoints=f"{directory}/{job_files.CHECKPOINTS}" if anew else old.checkpoints,
         plan=replace(old.plan, directory=f"{directory}/{job_files.CODE}"),
         created_at=time.time(),
         host=socket.gethostname(),

@@ -23,7 +23,7 @@ from dtrain_lab.services.jobs.status import JobStates
 from dtrain_lab.services.plans import folder_files
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.planning import Planned
-from dtrain_lab.services.plans.request_errors import as_finding
+from dtrain_lab.services.plans.requests.request_errors import as_finding
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Job, JobRecord, JobRequest
 from dtrain_lab.wire.kinds import JOB_ENDED

@@ -18,8 +18,8 @@ from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.plans.facts import PlanFacts
 from dtrain_lab.services.plans.inputs import PlanInputs
 from dtrain_lab.services.plans.notebook_files import NotebookFiles, read_book
-from dtrain_lab.services.plans.request import Settings, settings
-from dtrain_lab.services.plans.request_errors import of_usual_size
+from dtrain_lab.services.plans.requests.request import Settings, settings
+from dtrain_lab.services.plans.requests.request_errors import of_usual_size
 from dtrain_lab.services.policy import backends
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.wire.jobs.framework import FrameworkPlan

@@ -18,14 +18,14 @@ from dtrain_lab.backends.hosts.transport import free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
-from dtrain_lab.services import shell_syntax
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache
 from dtrain_lab.services.plans.job_layout import lay_out
 from dtrain_lab.services.plans.planning import Planned, prepare
 from dtrain_lab.services.plans.preview import preview
-from dtrain_lab.services.plans.request_errors import split, together
+from dtrain_lab.services.plans.requests import shell_syntax
+from dtrain_lab.services.plans.requests.request_errors import split, together
 from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
 from dtrain_lab.wire.jobs.quota import FreeSpace

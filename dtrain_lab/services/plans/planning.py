@@ -28,7 +28,7 @@ from dtrain_lab.services.plans.inputs import PlanInputs
 from dtrain_lab.services.plans.job_layout import JobLayout
 from dtrain_lab.services.plans.notebook_code import Code
 from dtrain_lab.services.plans.notebook_files import NotebookFiles
-from dtrain_lab.services.plans.request_errors import as_finding
+from dtrain_lab.services.plans.requests.request_errors import as_finding
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.job import JobRecord

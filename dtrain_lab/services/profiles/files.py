@@ -52,7 +52,8 @@ def load(name: str) -> Profile:
     if name in BUILT_IN:
         return BUILT_IN[name]
     hint = suggestions.did_you_mean(name, names()) or f"Known ones: {', '.join(names())}."
-    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles are in {paths.profiles()}.")
+    where = f"Profiles are in {paths.profiles()}."
+    raise NotFound(f'There is no profile "{name}".', f"{hint} {where}", details={"profile": name})
 
 
 async def loaded(name: str) -> Profile:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2]
-GUIDES = (PACKAGE / "docs" / "guide.md", PACKAGE.parent / "docs" / "guide.md")
-"""The user guide in the wheel, and in a checkout."""
+ALL_KEYS = Path(__file__).with_name("all_keys.toml")
+"""All keys with examples; the user guide has the same text."""
 BEGINNING = """\
 # Where ranks run: keep one of the three parts.
 
@@ -39,12 +38,8 @@ kind = "current"
 # setup = ["module load CUDA"]
 """
 """It is valid as it is, and with one of the other parts instead of the first."""
-_BEFORE = "All keys:\n\n```toml\n"
 
 
 def keys() -> str:
-    """Return all keys of a profile with examples, as the user guide has them; empty if there is no guide."""
-    guide = next((path for path in GUIDES if path.exists()), None)
-    if guide is None:
-        return ""
-    return guide.read_text(encoding="utf-8").partition(_BEFORE)[2].partition("```")[0]
+    """Return all keys of a profile with examples."""
+    return ALL_KEYS.read_text(encoding="utf-8")

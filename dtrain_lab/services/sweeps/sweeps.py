@@ -119,9 +119,14 @@ class Sweeps:
                     log.warning("a sweep that runs has no driver: %s", error)
             await asyncio.sleep(ADOPT_EVERY_S)
 
-    async def listing(self) -> list[Sweep]:
-        """Return all sweeps, newest first; those that this version can't read are in `unreadable`."""
-        found = await asyncio.to_thread(lambda: list(folders.readable()))
+    async def listing(self, *, active: bool = False) -> list[Sweep]:
+        """Return sweeps, newest first; those that this version can't read are in `unreadable`.
+
+        Args:
+            active: Only those that have not ended; records of others are not read again.
+        """
+        every = _unended if active else folders.readable
+        found = await asyncio.to_thread(lambda: list(every()))
         found.sort(key=lambda one: -one[1].created_at)
         return [shown(record, str(folder), time.time()) for folder, record in found]
 

@@ -260,7 +260,7 @@ class Worlds:
         if await self.request_stop(connection, python):
             await connection.ended()
             connection.close()
-            head_records.living()
+            await asyncio.to_thread(head_records.clean_up_killed, connection.id)
 
     async def release(self) -> None:
         """Release all leases; this client is done with its worlds."""

@@ -50,8 +50,8 @@ class End(Struct, frozen=True):
     at: float
 
 
-class Notified(Struct, frozen=True):
-    """How the user's command that runs when the job has ended has ended; `output`: the last of it."""
+class EndCommandResult(Struct, frozen=True):
+    """Result of the user's command for the job's end (`JobRequest.notify`); `output`: its last output."""
 
     code: int
     output: str = ""
@@ -73,5 +73,5 @@ class FolderState(Struct, frozen=True):
     preempted: bool = False
     staging: tuple[Staging, ...] = ()
     """Progress of each node."""
-    notified: Notified | None = None
+    end_command: EndCommandResult | None = None
     """None if the user has no command for the job's end, and until it has ended."""

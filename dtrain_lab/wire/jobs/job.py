@@ -177,7 +177,8 @@ class JobError(Struct, frozen=True):
 class EndCommand(Struct, frozen=True):
     """The user's command that runs once a job has ended (`notify` of the request).
 
-    `exit_code`: None while it runs. `output`: the last of its output, if it has failed.
+    `exit_code`: None while it runs, or may run, as its back-end can't be asked. `output`: the last of its
+    output, if it has failed.
     """
 
     command: str

@@ -89,8 +89,8 @@ export function ClusterHead(
       <div className="jp-DtrainCluster-words">
         <div className="jp-DtrainUi-sentence">
           <Glyph
-            kind={past ? 'idle' : sentenceGlyph(props)}
-            label={past ? '' : stateWord(cluster.state, trans)}
+            kind={past ? 'stopped' : sentenceGlyph(props)}
+            label={past ? trans.__('ended') : stateWord(cluster.state, trans)}
           />
           <Headline
             text={

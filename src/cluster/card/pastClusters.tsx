@@ -58,7 +58,7 @@ export function PastCard(props: {
   return (
     <div className="jp-DtrainCluster-card">
       <div className="jp-DtrainUi-sentence">
-        <Glyph kind="idle" label={trans.__('not known')} />
+        <Glyph kind="off" label={trans.__('not known')} />
         <p>
           {texts[code] ?? trans.__('At %1: %2', at, sentence(cluster, trans))}
         </p>

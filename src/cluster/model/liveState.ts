@@ -1,10 +1,12 @@
 import { ServerConnection } from '@jupyterlab/services';
+import { JSONExt } from '@lumino/coreutils';
 import { DisposableDelegate, IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import { Live } from '../../request/live';
 import { request } from '../../request/rest';
 import {
+  ActiveSweeps,
   Point,
   Cluster,
   Endings,
@@ -56,6 +58,10 @@ export class LiveState implements ILiveState, IDisposable {
 
   get jobs(): readonly Job[] {
     return this._jobs;
+  }
+
+  get sweeps(): ActiveSweeps {
+    return this._sweeps;
   }
 
   get link(): Link {
@@ -140,12 +146,13 @@ export class LiveState implements ILiveState, IDisposable {
     const frame = { ...sent, clusters: whole.map(c => this._shown(c)) };
     const now = Date.now();
     // a server of an earlier version sends none
-    const jobs = frame.jobs ?? [];
+    const { jobs = [], sweeps = {} } = frame;
     const same =
       frame.clusters.length === this._clusters.length &&
       frame.clusters.every((c, i) => isSame(c, this._clusters[i])) &&
       jobs.length === this._jobs.length &&
-      jobs.every((j, i) => isSameJob(j, this._jobs[i]));
+      jobs.every((j, i) => isSameJob(j, this._jobs[i])) &&
+      JSONExt.deepEqual(sweeps, this._sweeps);
     const early = now - (this._lastFrameAt?.getTime() ?? 0);
     // the server's ticks are not quite even: nine tenths of the period count as a period
     if (
@@ -166,6 +173,7 @@ export class LiveState implements ILiveState, IDisposable {
       this._untold = sent.untold; // only the first frame of a connection has them
     }
     this._jobs = jobs;
+    this._sweeps = sweeps;
     this._lastFrameAt = new Date(now);
     for (const cluster of frame.clusters) {
       if (!this._history.has(cluster.id)) {
@@ -281,6 +289,7 @@ export class LiveState implements ILiveState, IDisposable {
   private _presence: Presence | null = null;
   /** When the server that stopped its clusters was lost, seconds since 1970; null once another one answers. */
   private _serverStoppedAt: number | null = null;
+  private _sweeps: ActiveSweeps = {};
   private _untold: readonly Cluster[] = [];
   /** Number of those who watch. */
   private _watchers = 0;

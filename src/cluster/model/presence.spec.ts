@@ -10,11 +10,23 @@ class SilentSocket {
   close(): void {}
 }
 
-function make(clusters: readonly Cluster[] = []): {
+function make(
+  clusters: readonly Cluster[] = [],
+  sweeps: readonly unknown[] = []
+): {
   model: LiveState;
   asked: () => number;
 } {
-  const fetch = vi.fn(async () => new Response(JSON.stringify(clusters)));
+  const fetch = vi.fn(
+    async (asked: RequestInfo | URL) =>
+      new Response(
+        JSON.stringify(
+          new Request(asked).url.includes('/sweeps?active=1')
+            ? sweeps
+            : clusters
+        )
+      )
+  );
   const settings = ServerConnection.makeSettings({
     fetch,
     WebSocket: SilentSocket as unknown as typeof WebSocket
@@ -37,6 +49,21 @@ it('requests frames by itself while there is a cluster, whatever else is open', 
   expect(model.isLive).toBe(false);
   model.add(makeCluster({ id: 'new' }));
   expect(model.isLive).toBe(true);
+  model.dispose();
+});
+
+it('requests frames from the start of a sweep to its end, also between two trials', async () => {
+  const { model } = make([], [{ id: 's', state: 'running' }]);
+  model.start();
+  await vi.waitFor(() => expect(model.isLive).toBe(true));
+  model.receive(makeFrame([], { sweeps: { s: 'running' } }));
+  expect(model.sweeps).toEqual({ s: 'running' });
+  expect(model.isLive).toBe(true);
+  model.receive(makeFrame([], { sweeps: { s: 'stopping' } }));
+  expect(model.sweeps).toEqual({ s: 'stopping' });
+  model.receive(makeFrame([]));
+  expect(model.isLive).toBe(false);
+  expect(model.sweeps).toEqual({});
   model.dispose();
 });
 

@@ -12,7 +12,13 @@ const LOOK_EVERY = 10_000;
 /** What is watched. */
 interface IWatched extends Pick<
   ILiveState,
-  'changed' | 'clusters' | 'isKnown' | 'jobs' | 'lastFrameAt' | 'watch'
+  | 'changed'
+  | 'clusters'
+  | 'isKnown'
+  | 'jobs'
+  | 'lastFrameAt'
+  | 'sweeps'
+  | 'watch'
 > {
   /** Whether frames are requested. */
   readonly isLive: boolean;
@@ -24,7 +30,7 @@ function anyActive(jobs: readonly Job[]): boolean {
 }
 
 /**
- * Requests frames while there is a cluster or a job that has not ended, and asks the server now and then while there
+ * Requests frames while there is a cluster, or a job or sweep that has not ended, and asks the server now and then while there
  * is none.
  */
 export class Presence implements IDisposable {
@@ -57,8 +63,8 @@ export class Presence implements IDisposable {
   }
 
   private _decide(): void {
-    const { clusters, jobs, lastFrameAt } = this._model;
-    if (clusters.length || anyActive(jobs)) {
+    const { clusters, jobs, lastFrameAt, sweeps } = this._model;
+    if (clusters.length || anyActive(jobs) || Object.keys(sweeps).length) {
       this._watching ??= this._model.watch();
     } else if (lastFrameAt) {
       this._release(); // a frame says that nothing is left
@@ -79,10 +85,14 @@ export class Presence implements IDisposable {
 
   private async _ask(): Promise<boolean> {
     const settings = this._settings;
-    const clusters = await request(settings, 'GET', '/clusters');
-    return (
-      clusters.length > 0 || anyActive(await request(settings, 'GET', '/jobs'))
-    );
+    if ((await request(settings, 'GET', '/clusters')).length) {
+      return true;
+    }
+    if (anyActive(await request(settings, 'GET', '/jobs'))) {
+      return true;
+    }
+    const query = { active: '1' }; // a sweep may be between two trials
+    return (await request(settings, 'GET', '/sweeps', { query })).length > 0;
   }
 
   private _release(): void {

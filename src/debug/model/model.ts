@@ -35,6 +35,16 @@ export class DebugModel {
     return this._changed;
   }
 
+  /** Emitted when the user wants to edit what a breakpoint asks: its path, and its line. */
+  get editAsked(): ISignal<this, { path: string; line: number }> {
+    return this._editAsked;
+  }
+
+  /** Open the form of a breakpoint in the sidebar. */
+  edit(path: string, line: number): void {
+    this._editAsked.emit({ path, line });
+  }
+
   /** State of the ranks; null if this notebook's kernel has none to debug. */
   get view(): DebugView | null {
     return this._view;
@@ -236,6 +246,7 @@ export class DebugModel {
   });
   private _timer = 0;
   private _changed = new Signal<this, void>(this);
+  private _editAsked = new Signal<this, { path: string; line: number }>(this);
 }
 
 /** Ms from a stop until expressions are evaluated. */

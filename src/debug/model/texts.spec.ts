@@ -62,7 +62,7 @@ it('says where a rank is in a few letters', () => {
   expect(glyphOf(gone, false)).toBe('lost');
   // the whole cluster was stopped on purpose: none of its ranks counts as lost
   expect(placeOf(gone, true, cells, none, trans)).toBe('ended');
-  expect(glyphOf(gone, true)).toBe('todo');
+  expect(glyphOf(gone, true)).toBe('stopped');
   expect(
     placeOf(rank(0, { phase: 'idle', place: null }), false, cells, none, trans)
   ).toBe('idle');
@@ -92,6 +92,16 @@ it('groups many ranks by place, most first', () => {
     { place: 'cell [7], line\u00a06', glyph: 'paused', ranks: [0, 2, 3] },
     { place: 'cell [7], line\u00a09', glyph: 'paused', ranks: [1] }
   ]);
+});
+
+it('tells a step first, and then that another rank is yet to pause', () => {
+  const ranks = [rank(0, { phase: 'running' }), rank(1, { phase: 'running' })];
+  const said = (more: Partial<DebugView>): string =>
+    sentence(view(ranks, { code: 'stepping', ...more }), true, trans);
+  expect(said({ stepping: [0, 1] })).toBe('Stepping ranks 0–1.');
+  expect(said({ stepping: [1], pausing: [0] })).toBe(
+    'Stepping rank 1. Pausing rank 0: it stops when its current call returns.'
+  );
 });
 
 it('translates what it knows, and shows the rest as it is', () => {

@@ -21,7 +21,7 @@ export function glyphOf(rank: IShownRank, ended: boolean): GlyphKind {
     case 'paused':
       return 'paused';
     case 'gone':
-      return ended ? 'todo' : 'lost';
+      return ended ? 'stopped' : 'lost';
     case 'running':
       if (rank.stuck) {
         return 'stuck';
@@ -149,13 +149,12 @@ export function sentence(
         'Attaching to %1 ranks…',
         view.ranks.length
       );
+    case 'stepping':
+      return [steppingText(view, trans), pausingText(view, trans)]
+        .filter(Boolean)
+        .join(' ');
     case 'pausing':
-      return trans._n(
-        'Pausing rank %2: it stops when its current call returns.',
-        'Pausing ranks %2: they stop when their current calls return.',
-        view.pausing.length,
-        formatRanks(view.pausing)
-      );
+      return pausingText(view, trans);
     case 'running':
       return view.points.length
         ? trans._n(
@@ -169,6 +168,34 @@ export function sentence(
     default:
       return view.sentence;
   }
+}
+
+/** Ranks that take the user's step. */
+function steppingText(
+  { stepping }: Pick<DebugView, 'stepping'>,
+  trans: TranslationBundle
+): string {
+  return trans._n(
+    'Stepping rank %2.',
+    'Stepping ranks %2.',
+    stepping.length,
+    formatRanks(stepping)
+  );
+}
+
+/** Ranks that are yet to pause; empty if none is. */
+function pausingText(
+  { pausing }: Pick<DebugView, 'pausing'>,
+  trans: TranslationBundle
+): string {
+  return pausing.length
+    ? trans._n(
+        'Pausing rank %2: it stops when its current call returns.',
+        'Pausing ranks %2: they stop when their current calls return.',
+        pausing.length,
+        formatRanks(pausing)
+      )
+    : '';
 }
 
 /** How many ranks are paused, and at which error. */

@@ -58,6 +58,47 @@ it('gives the focus back where a condition was asked for, also by Escape', async
   host.remove();
 });
 
+it('opens the form of the breakpoint that a command names, each time', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  Element.prototype.scrollIntoView = () => undefined;
+  const draw = (edited: { path: string; line: number } | null): void =>
+    root.render(
+      <Breakpoints
+        model={{} as unknown as DebugModel}
+        points={[3, 4].map(line => ({
+          path: 'p',
+          line,
+          name: `line ${line}`,
+          asks: makePoint({ line }),
+          own: null
+        }))}
+        show={() => undefined}
+        edited={edited}
+        trans={nullTranslator.load('x')}
+      />
+    );
+  const opens = (): Promise<void> =>
+    vi.waitFor(() => {
+      const form = host.querySelector('form')!;
+      expect(form.closest('li')?.textContent).toContain('line 4');
+      expect(form.contains(document.activeElement)).toBe(true);
+    });
+  draw(null);
+  await vi.waitFor(() => expect(host.querySelectorAll('li')).toHaveLength(2));
+  expect(host.querySelector('form')).toBeNull();
+  draw({ path: 'p', line: 4 });
+  await opens();
+  [...host.querySelectorAll('button')]
+    .find(button => button.textContent === 'Cancel')!
+    .click();
+  await vi.waitFor(() => expect(host.querySelector('form')).toBeNull());
+  draw({ path: 'p', line: 4 });
+  await opens();
+  root.unmount();
+  host.remove();
+});
+
 it('scrolls to what a condition raised, where the section is too low', async () => {
   const host = document.body.appendChild(document.createElement('div'));
   const root = createRoot(host);

@@ -13,6 +13,8 @@ interface IProps {
   points: readonly IPoint[];
   /** Go to its line. */
   show: (point: IPoint) => void;
+  /** The breakpoint whose form a command has opened last; another object each time. */
+  edited?: Pick<IPoint, 'path' | 'line'> | null;
   /** Whether conditions can't be changed now: the kernel has not reported them. */
   fixed?: boolean;
   trans: TranslationBundle;
@@ -20,8 +22,13 @@ interface IProps {
 
 /** Breakpoints with their conditions. */
 export function Breakpoints(props: IProps): JSX.Element | null {
-  const { points, show, fixed, trans } = props;
+  const { points, show, edited, fixed, trans } = props;
   const [open, setOpen] = useState<string | null>(null);
+  useEffect(() => {
+    if (edited) {
+      setOpen(keyOf(edited));
+    }
+  }, [edited]);
   if (!points.length) {
     return null;
   }
@@ -32,7 +39,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
     >
       <ul>
         {points.map(point => {
-          const key = `${point.path}:${point.line}`;
+          const key = keyOf(point);
           const asked = point.asks;
           const asks = [
             asked?.condition,
@@ -76,6 +83,10 @@ export function Breakpoints(props: IProps): JSX.Element | null {
       </ul>
     </section>
   );
+}
+
+function keyOf({ path, line }: Pick<IPoint, 'path' | 'line'>): string {
+  return `${path}:${line}`;
 }
 
 /** Longer texts, in characters, are below the name of the breakpoint: beside it is little room. */

@@ -34,8 +34,12 @@ export function CompareValues(props: IProps): JSX.Element {
   }, [height]);
   return (
     <div className="jp-DtrainDebug-across">
-      <Differences {...props} />
-      {model.rows.length > 0 && <Expressions {...props} />}
+      <div className="jp-DtrainDebug-acrossList">
+        <div>
+          <Differences {...props} />
+          {model.rows.length > 0 && <Expressions {...props} />}
+        </div>
+      </div>
       <form
         ref={form}
         onSubmit={event => {
@@ -77,13 +81,12 @@ function Expressions(props: IProps): JSX.Element {
   const { model, trans } = props;
   return (
     <table aria-label={trans.__('Expressions across ranks')}>
-      <thead>
+      {/* for screen readers: the section's title and the field say as much */}
+      <thead className="jp-DtrainUi-hidden">
         <tr>
           <th scope="col">{trans.__('Expression')}</th>
           <th scope="col">{trans.__('Across ranks')}</th>
-          <th scope="col">
-            <span className="jp-DtrainUi-hidden">{trans.__('Remove')}</span>
-          </th>
+          <th scope="col">{trans.__('Remove')}</th>
         </tr>
       </thead>
       <tbody>

@@ -106,10 +106,13 @@ export function Ranks(props: IProps): JSX.Element {
           </p>
         ))}
       {ranks.length > 0 && !ended && (
-        <p className="jp-DtrainUi-under">
-          {trans.__(
+        <p
+          className="jp-DtrainUi-under"
+          title={trans.__(
             "Collectives that begin while the debugger is on don't time out."
           )}
+        >
+          {trans.__("New collectives don't time out.")}
         </p>
       )}
       {!view.on && !model.isStarted && (

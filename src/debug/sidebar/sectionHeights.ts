@@ -72,6 +72,8 @@ export interface IGrowth {
   yields?: boolean;
   /** The part of its content that must be fully visible; null while there is none. */
   first?: () => HTMLElement | null;
+  /** What stands below the content while that scrolls. */
+  below?: HTMLElement;
   /** Height of what is shown while the content is empty, px. */
   otherwise?: () => number;
 }
@@ -102,10 +104,12 @@ export class ContentHeights implements IDisposable {
       return;
     }
     if (growing) {
-      this._observer.unobserve(growing.content);
+      observed(growing).forEach(each => this._observer.unobserve(each));
     }
     this._growing.set(section, { ...growth, content });
-    this._observer.observe(content);
+    observed({ ...growth, content }).forEach(each =>
+      this._observer.observe(each)
+    );
   }
 
   /** Let a section grow with an element that is drawn later, and not by us. */
@@ -213,14 +217,15 @@ export class ContentHeights implements IDisposable {
   private _wish(section: Widget, place: number): IRequirements {
     const growth = this._growing.get(section);
     const first = growth?.first?.();
+    const beside = (growth?.beside ?? 0) + (growth?.below?.offsetHeight ?? 0);
     const isEmpty = !!growth?.otherwise && !growth.content.firstElementChild;
     const height = isEmpty
       ? growth.otherwise!()
       : (growth?.content.offsetHeight ?? 0);
     return {
-      wanted: growth ? height + growth.beside : null,
+      wanted: growth ? height + beside : null,
       least: growth?.least ?? LEAST,
-      first: first ? first.offsetHeight + growth!.beside : 0,
+      first: first ? first.offsetHeight + beside : 0,
       priority: growth?.priority ?? Infinity,
       most: growth?.most ?? 0,
       weight: this._weights[place] ?? 1
@@ -235,4 +240,12 @@ export class ContentHeights implements IDisposable {
   /** Looks for contents that may not be drawn yet. */
   private _sought: (() => void)[] = [];
   private _growing = new Map<Widget, IGrowth & { content: HTMLElement }>();
+}
+
+/** The elements on whose heights that of a section depends. */
+function observed({
+  content,
+  below
+}: IGrowth & { content: HTMLElement }): HTMLElement[] {
+  return below ? [content, below] : [content];
 }

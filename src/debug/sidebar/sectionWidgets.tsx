@@ -142,6 +142,10 @@ export class PointsSection extends Section {
     const { breakpoints } = args.debug.model;
     breakpoints.changed.connect(this.changed, this);
     breakpoints.restored.connect(this.changed, this);
+    args.model.editAsked.connect((_, point) => {
+      this._edited = point;
+      this.changed();
+    }, this);
   }
 
   override dispose(): void {
@@ -172,11 +176,15 @@ export class PointsSection extends Section {
           debug.getCodeId('')
         )}
         show={({ own }) => own && showBreakpoint(breakpoints, own)}
+        edited={this._edited}
         fixed={reported === null}
         trans={trans}
       />
     );
   }
+
+  /** The breakpoint whose form a command has opened last. */
+  private _edited: { path: string; line: number } | null = null;
 }
 
 /** Expressions on all ranks. */

@@ -20,7 +20,7 @@ const BESIDE_POINTS = 20;
 /** The same for JupyterLab's stack. */
 const BESIDE_STACK = 3;
 
-/** Height of its header and one expression, px. */
+/** Height of its field and the beginning of what is above it, px. */
 const LEAST_ACROSS = 84;
 
 /**
@@ -59,17 +59,22 @@ export function addSections(
   ranks.onContent = element =>
     heights.follow(ranks, element, { ...whole, beside: BESIDE, priority: 1 });
   // any number of expressions: variables and stack keep some room
-  across.onContent = element =>
-    heights.follow(across, element, {
+  across.onContent = element => {
+    const list = element.querySelector<HTMLElement>(
+      '.jp-DtrainDebug-acrossList > div'
+    )!;
+    heights.follow(across, list, {
       beside: BESIDE,
+      below: element.querySelector('form')!,
       least: LEAST_ACROSS,
       priority: 3,
-      most: 0.75,
+      most: 0.9,
       firm: false,
       // the field for the first expression is seen whole, however low the section is
       first: () =>
-        args.model.rows.length || args.model.differences ? null : element
+        args.model.rows.length || args.model.differences ? null : list
     });
+  };
   // below a short stack would be empty space that the variables lack
   if (callstack) {
     heights.seek(callstack, () => callstack.node.querySelector('ul'), {
@@ -84,6 +89,10 @@ export function addSections(
   added.add(heights);
   if (breakpoints) {
     const points = new PointsSection(args, breakpoints);
+    args.model.editAsked.connect(
+      () => content.expand(content.widgets.indexOf(breakpoints)),
+      points
+    );
     breakpoints.addWidget(points);
     added.add(points);
     points.onContent = element =>

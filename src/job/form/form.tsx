@@ -15,7 +15,7 @@ import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './initialForm';
 import { FormFrame, Reading, Source } from './formFrame';
 import { INotebook } from './notebook';
-import { Highlight, Preview } from '../preview/preview';
+import { goToPreview, Highlight, Preview } from '../preview/preview';
 import { useSubmitting } from './submitting';
 import { IForm } from '../model/formRequest';
 
@@ -81,12 +81,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     return <Reading trans={trans} />;
   }
   const { plan } = checked;
-  const toPreview = (): void => {
-    whole
-      ?.querySelector('.jp-DtrainJob-preview')
-      ?.scrollIntoView({ block: 'start' });
-    focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
-  };
   const keep = async (): Promise<void> => {
     await props.drafts.save(notebook.path, like, form);
     setSaved(form);
@@ -101,7 +95,14 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     <FormFrame
       title={trans.__('Submit %1', notebook.path.split('/').pop())}
       under={
-        <Source from={from} discard={discard && startOver} trans={trans} />
+        <Source
+          from={from}
+          usual={trans.__(
+            'The job runs without this browser, and without the Jupyter server.'
+          )}
+          discard={discard && startOver}
+          trans={trans}
+        />
       }
       oneColumn={oneColumn}
       report={
@@ -111,7 +112,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           faults={faults}
           again={again}
           focus={focus}
-          preview={shownPlan && oneColumn ? toPreview : null}
+          preview={shownPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}
         />
       }

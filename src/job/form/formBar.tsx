@@ -1,3 +1,4 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon } from '@jupyterlab/ui-components';
 import React, { ReactNode, useEffect, useId, useRef } from 'react';
 
@@ -75,5 +76,21 @@ export function FormBar(props: {
         </button>
       </div>
     </div>
+  );
+}
+
+/** How a form is saved for later. `saved`: it is saved as it is. */
+export interface ISaving {
+  saved: boolean;
+  save: () => void;
+  trans: TranslationBundle;
+}
+
+/** The button that saves a form for later. */
+export function SaveForLater({ saved, save, trans }: ISaving): JSX.Element {
+  return (
+    <button type="button" className="jp-DtrainUi-button" onClick={save}>
+      {saved ? trans.__('Saved') : trans.__('Save for later')}
+    </button>
   );
 }

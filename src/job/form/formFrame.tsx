@@ -82,14 +82,13 @@ export function FormFrame(props: {
 export function Source(props: {
   /** The sentence; empty if they are the profile's. */
   from: string;
+  /** Said where it is empty. */
+  usual: string;
   /** Null if there is nothing to discard. */
   discard: (() => Promise<void>) | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { from, discard, trans } = props;
-  const usual = trans.__(
-    'The job runs without this browser, and without the Jupyter server.'
-  );
+  const { from, usual, discard, trans } = props;
   return (
     <>
       {from || usual}

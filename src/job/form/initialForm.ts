@@ -19,7 +19,7 @@ export interface IFilling {
   typed: ITyped;
   /** A job whose request fills the form. */
   like: string | null;
-  /** Fields that are set whatever fills the rest. */
+  /** Fields that are set whatever fills the rest, but for a form that was saved for later. */
   begins?: Partial<IForm>;
   jobs: IJobs;
   profiles: readonly Profile[];
@@ -125,7 +125,8 @@ export function useForm(
         setFilled(followedIn({ ...before, form }, notebook));
         setFrom(trans.__('Filled in as you left it.'));
       } else if (filled) {
-        const form = { ...filled.form, ...latest.current.begins };
+        const begins = filled.saved ? {} : latest.current.begins;
+        const form = { ...filled.form, ...begins };
         setFilled({ form, defaults: notebook.parameters });
         setFrom(filled.from);
         setSaved(!!filled.saved);

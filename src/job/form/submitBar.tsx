@@ -3,22 +3,21 @@ import React from 'react';
 
 import { JobPlan } from '../../tokens';
 import { submitIcon } from '../../ui/icons/icons';
-import { FormBar } from './formBar';
+import { FormBar, ISaving, SaveForLater } from './formBar';
 import { budgetWords, formatHours, freeSpaceText } from '../model/amounts';
 import { moment } from '../model/texts';
 
 /** Size and resources of the job, and the submit button, which says why it is disabled. */
-export function SubmitBar(props: {
-  plan: JobPlan | null;
-  time: string;
-  /** Why it can't be submitted; empty if it can. */
-  why: string;
-  sending: boolean;
-  saved: boolean;
-  trans: TranslationBundle;
-  save: () => void;
-  send: () => void;
-}): JSX.Element {
+export function SubmitBar(
+  props: ISaving & {
+    plan: JobPlan | null;
+    time: string;
+    /** Why it can't be submitted; empty if it can. */
+    why: string;
+    sending: boolean;
+    send: () => void;
+  }
+): JSX.Element {
   const { plan, trans } = props;
   const size =
     plan?.size &&
@@ -41,9 +40,7 @@ export function SubmitBar(props: {
       icon={submitIcon}
       words={[trans.__('Submit'), trans.__('Submitting…')]}
     >
-      <button type="button" className="jp-DtrainUi-button" onClick={props.save}>
-        {props.saved ? trans.__('Saved') : trans.__('Save for later')}
-      </button>
+      <SaveForLater {...props} />
     </FormBar>
   );
 }

@@ -65,7 +65,7 @@ export function useJobs(
 export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, trans } = props;
   const listed = useJobs(model, jobs, props.sweeps);
-  const sweeps = useSweeps(props.sweeps, listed);
+  const sweeps = useSweeps(props.sweeps, listed, model.sweeps);
   const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
   const all = entriesOf(listed, sweeps);
   const [text, setText] = useViewState('text', '');

@@ -31,7 +31,7 @@ it('shows of ended jobs the time by which they are sorted', () => {
   const host = document.createElement('div');
   host.innerHTML = renderToStaticMarkup(
     <JobSection
-      model={{ jobs, lastFrameAt: 0 } as unknown as ILiveState}
+      model={{ jobs, sweeps: {}, lastFrameAt: 0 } as unknown as ILiveState}
       sweeps={null}
       commands={new CommandRegistry()}
       trans={nullTranslator.load('')}

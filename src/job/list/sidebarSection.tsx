@@ -36,7 +36,10 @@ export function JobSection(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { model, sweeps, commands, trans } = props;
-  const entries = entriesOf(model.jobs, useSweeps(sweeps, model.jobs));
+  const entries = entriesOf(
+    model.jobs,
+    useSweeps(sweeps, model.jobs, model.sweeps)
+  );
   const now = latestDataAt(model);
   return (
     <>
@@ -149,12 +152,12 @@ function timeOf(job: Job, now: number, trans: TranslationBundle): string {
 export function jobNote(
   model: ILiveState,
   trans: TranslationBundle,
-  stopping: readonly Sweep[] = []
+  stopped: readonly Sweep[] = []
 ): string {
-  const counts = activeCounts(model.jobs, stopping);
+  const counts = activeCounts(model, stopped);
   const active = counts.jobs + counts.sweeps;
   if (active) {
-    return withState(formatCount(active), counts, stopping, trans);
+    return withState(formatCount(active), counts, trans);
   }
   return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }

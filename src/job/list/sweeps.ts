@@ -1,8 +1,16 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useReducer, useState } from 'react';
 
+import { SWEEP_PARTLY_SUCCEEDED } from '../../api/states';
 import { CommandIDs } from '../../commands';
-import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
+import {
+  ActiveSweeps,
+  ISweeps,
+  Job,
+  Sweep,
+  Trial,
+  UnreadableSweep
+} from '../../tokens';
 import { formatValue } from '../../metrics/format';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem } from '../../ui/menu';
@@ -19,13 +27,15 @@ export function sweepEnded(sweep: Sweep): boolean {
 }
 
 /**
- * Sweeps, newest first: polled while one runs, when a trial's job starts or ends, and when one was removed.
+ * Sweeps, newest first: polled while one runs, when one or a trial's job starts or ends, and when one was removed.
  *
+ * @param active - what the last frame said of sweeps
  * @returns null until they are known; the last known ones if the server does not answer
  */
 export function useSweeps(
   sweeps: ISweeps | null,
-  jobs: readonly Job[]
+  jobs: readonly Job[],
+  active: ActiveSweeps
 ): readonly Sweep[] | null {
   const [found, setFound] = useViewState<readonly Sweep[] | null>(
     'sweeps',
@@ -39,14 +49,19 @@ export function useSweeps(
   );
   const trials = jobs.filter(j => j.sweep).map(j => `${j.id} ${j.state}`);
   const removals = useRemovals(sweeps);
-  usePoll(`sweeps ${removals} ${trials.join()}`, LOOK_MS, async () => {
-    if (!sweeps) {
-      return false;
+  const states = Object.entries(active).join();
+  usePoll(
+    `sweeps ${removals} ${states} ${trials.join()}`,
+    LOOK_MS,
+    async () => {
+      if (!sweeps) {
+        return false;
+      }
+      const all = await sweeps.all();
+      setFound(all);
+      return all.some(sweep => !sweepEnded(sweep));
     }
-    const all = await sweeps.all();
-    setFound(all);
-    return all.some(sweep => !sweepEnded(sweep));
-  });
+  );
   return found;
 }
 
@@ -108,7 +123,7 @@ export function unreadableSentence(
 
 /** Whether it has succeeded though some of its trials failed or were stopped. */
 function partlySucceeded({ summary }: Sweep): boolean {
-  return summary.code === 'sweep_partly_succeeded';
+  return summary.code === SWEEP_PARTLY_SUCCEEDED;
 }
 
 /** The glyph of a sweep's state. */

@@ -29,14 +29,19 @@ export function LogRow(props: {
   const place = placeOf(row.text);
   const shown = row.folded > 0 ? shortError(row.text) : row.text;
   const bare = plain(shown);
-  const text =
-    props.found && inAnyCase(props.found).test(bare) ? (
-      <Marked text={bare} found={props.found} />
-    ) : row.differing ? (
-      <LineText line={row.differing} trans={trans} />
-    ) : (
-      <Text text={shown} />
-    );
+  const wanted = props.found ? inAnyCase(props.found) : null;
+  // "rank 0…1" stands for lines of which one may have the text
+  const isWithin =
+    !!wanted &&
+    !wanted.test(plain(row.text)) &&
+    row.written.some(written => wanted.test(plain(written)));
+  const text = wanted?.test(bare) ? (
+    <Marked text={bare} found={props.found} />
+  ) : row.differing ? (
+    <LineText line={row.differing} trans={trans} />
+  ) : (
+    <Text text={shown} />
+  );
   const more = (text: string): JSX.Element => (
     <button
       type="button"
@@ -63,6 +68,14 @@ export function LogRow(props: {
               row.frames
             )
           )
+        ) : isWithin ? (
+          <mark
+            title={trans.__(
+              'A line that is folded into this one contains the text.'
+            )}
+          >
+            {text}
+          </mark>
         ) : place ? (
           <>
             {place.before}

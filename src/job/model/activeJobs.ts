@@ -1,36 +1,49 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Job, Sweep } from '../../tokens';
+import { ILiveState, Sweep } from '../../tokens';
 import { formatCount } from '../../metrics/format';
 import { hasEnded } from './states';
 
+/** Numbers of jobs and sweeps that are queued or running. */
+export interface IActive {
+  jobs: number;
+  sweeps: number;
+  /** Number of those sweeps that are being stopped. */
+  stopping: number;
+}
+
 /**
  * Numbers of jobs and of sweeps that are queued or running; the trials of a sweep count as one, like its row in the
- * list.
+ * list, from its start to its end: also while none of them runs.
  *
- * @param stopping - sweeps that are being stopped: their trials may have ended before them
+ * @param stopped - sweeps that were stopped in this page and have not ended; the server may not have told yet
  */
 export function activeCounts(
-  jobs: readonly Job[],
-  stopping: readonly Sweep[] = []
-): { jobs: number; sweeps: number } {
+  { jobs, sweeps }: Pick<ILiveState, 'jobs' | 'sweeps'>,
+  stopped: readonly Sweep[] = []
+): IActive {
   const active = jobs.filter(j => !hasEnded(j));
   const own = active.filter(j => j.sweep === null);
-  const sweeps = new Set([
-    ...active.map(j => j.sweep).filter(s => s !== null),
-    ...stopping.map(s => s.id)
+  const known = Object.keys(sweeps);
+  const stopping = new Set([
+    ...known.filter(id => sweeps[id] === 'stopping'),
+    ...stopped.map(s => s.id)
   ]);
-  return { jobs: own.length, sweeps: sweeps.size };
+  const all = new Set([
+    ...active.map(j => j.sweep).filter(s => s !== null),
+    ...known,
+    ...stopping
+  ]);
+  return { jobs: own.length, sweeps: all.size, stopping: stopping.size };
 }
 
 /** "2 active"; "1 stopping" where nothing else is. */
 export function withState(
   what: string,
-  counts: { jobs: number; sweeps: number },
-  stopping: readonly Sweep[],
+  counts: IActive,
   trans: TranslationBundle
 ): string {
-  return counts.jobs === 0 && counts.sweeps === stopping.length
+  return counts.jobs === 0 && counts.sweeps === counts.stopping
     ? trans.__('%1 stopping', what)
     : trans.__('%1 active', what);
 }

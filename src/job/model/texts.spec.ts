@@ -28,7 +28,7 @@ it('names a tab by the time where other jobs have its name, by the second in the
     ({ id: `${name}${time}`, name, created_at: time }) as Job;
   const [first, second, near] = [at(60), at(600), at(610)];
   const tab = (job: Job, ...others: Job[]): string =>
-    tabOf(job, job.name, [job, ...others], trans);
+    tabOf(job, job.name, `Job: ${job.name}`, [job, ...others], trans);
   expect(tab(first, at(600, 'other'))).toBe('Job: reg');
   expect(tab(first, second)).toBe(`reg, ${moment(60)}`);
   expect(tab(second, near)).toBe(`reg, ${moment(600, undefined, true)}`);

@@ -79,15 +79,21 @@ export function timedJob(
     : job.name;
 }
 
-/** The title of a job's tab: `Job: NAME`, or its distinct name where other jobs have that name. */
+/**
+ * The title of the tab of a job or sweep: its distinct name where others of its kind have that name.
+ *
+ * @param plain - the title where no other has its name
+ * @param among - all known ones of its kind
+ */
 export function tabOf(
-  { id, created_at }: Job,
+  { id, created_at }: Named,
   name: string,
-  jobs: readonly Job[],
+  plain: string,
+  among: readonly Named[],
   trans: TranslationBundle
 ): string {
-  const distinct = distinctName({ id, name, created_at }, jobs, trans);
-  return distinct === name ? trans.__('Job: %1', name) : distinct;
+  const distinct = distinctName({ id, name, created_at }, among, trans);
+  return distinct === name ? plain : distinct;
 }
 
 /** Why a job's log has no first error to show; null if it has one. */

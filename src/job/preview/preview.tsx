@@ -17,12 +17,14 @@ export function Preview(props: {
   /** The tab that is shown. */
   chosen: string;
   choose: (tab: string) => void;
+  /** Which trial of a sweep it is; undefined for a job. */
+  trial?: string;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { trans, chosen } = props;
+  const { trans, chosen, trial } = props;
   const id = useId();
-  const tabs = tabsOf(props.plan, trans);
+  const tabs = tabsOf(props.plan, trans, trial !== undefined);
   const index = Math.max(
     0,
     tabs.findIndex(t => t.key === chosen)
@@ -51,6 +53,7 @@ export function Preview(props: {
       className="jp-DtrainJob-preview"
       aria-label={trans.__('What will run')}
     >
+      {trial && <p className="jp-DtrainUi-under">{trial}</p>}
       <div className="jp-DtrainJob-tabs">
         <div role="tablist" onKeyDown={move}>
           {tabs.map(tab => (
@@ -104,4 +107,11 @@ export function Preview(props: {
       </div>
     </section>
   );
+}
+
+/** Scroll a form to its preview, and focus it. */
+export function goToPreview(form: HTMLElement | null): void {
+  const preview = form?.querySelector('.jp-DtrainJob-preview');
+  preview?.scrollIntoView({ block: 'start' });
+  preview?.querySelector<HTMLElement>('[role=tab][tabindex="0"]')?.focus();
 }

@@ -19,8 +19,16 @@ export interface ITab {
   numbered?: boolean;
 }
 
-/** Tabs with everything that can be inspected before a job runs. */
-export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
+/**
+ * Tabs with everything that can be inspected before a job runs.
+ *
+ * @param isTrial - whether it is a trial's plan: a person submits its sweep, not a job like it
+ */
+export function tabsOf(
+  plan: JobPlan,
+  trans: TranslationBundle,
+  isTrial = false
+): ITab[] {
   const text = (name: string): string =>
     plan.files.find(f => f.path === name)?.text ?? '';
   const plain = { fold: 0, marks: [] };
@@ -58,16 +66,19 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
       title: trans.__('Files to copy'),
       numbered: false,
       text: listed(plan, trans)
-    },
-    {
-      ...plain,
-      key: 'command',
-      label: trans.__('Command'),
-      title: trans.__('This job as a command'),
-      text: plan.submit ?? '',
-      language: 'shell'
     }
   ];
+  if (isTrial) {
+    return tabs;
+  }
+  tabs.push({
+    ...plain,
+    key: 'command',
+    label: trans.__('Command'),
+    title: trans.__('This job as a command'),
+    text: plan.submit ?? '',
+    language: 'shell'
+  });
   if (plan.changes) {
     tabs.push({
       ...plain,

@@ -20,6 +20,9 @@ it("shows the command for a job's end with its exit code and output, if it has f
   expect(failed.replace(/<[^>]+>/g, '|')).toBe(
     '||The command that ran when the job ended failed with exit code 6: |curl|||no host||'
   );
+  // not an alert, which would interrupt at each opening of an old job
+  expect(failed).toContain('role="status"');
+  expect(failed).toContain('aria-label="Last output of the command"');
   expect(said({ command: 'exit 3', exit_code: 3, output: '' })).not.toContain(
     '<pre'
   );

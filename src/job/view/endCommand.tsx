@@ -16,7 +16,7 @@ export function EndCommandFailure(props: {
   }
   return (
     <div className="jp-DtrainJob-endCommand">
-      <p role="alert">
+      <p role="status">
         <Filled
           text={trans.__(
             'The command that ran when the job ended failed with exit code %2: %1',
@@ -26,7 +26,11 @@ export function EndCommandFailure(props: {
           parts={[<code key="command">{command}</code>]}
         />
       </p>
-      {output && <pre tabIndex={0}>{output}</pre>}
+      {output && (
+        <pre tabIndex={0} aria-label={trans.__('Last output of the command')}>
+          {output}
+        </pre>
+      )}
     </div>
   );
 }

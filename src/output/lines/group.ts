@@ -1,9 +1,8 @@
-import { differing } from './differing';
 import { ILine, IPlace, IRange } from './lines';
 import { INumber } from './numbers';
 import { IFamily } from './positions';
 import { IStep } from './steps';
-import { IRead, MOST_LISTED, Values } from './values';
+import { differing, IRead, MOST_LISTED, Values } from './values';
 
 /** Lines that are displayed as one. */
 export interface IFolded<T extends ILine> {

@@ -372,3 +372,47 @@ it('shows what an Output widget captures where it was printed, unless the rank s
   all.add([told({ closed: 'out' })]);
   expect(text(new Set([0]))).toBe(text());
 });
+
+it('shows captured text that was overwritten as a terminal shows it', () => {
+  const data = { transient: { inside: 'out' } };
+  const prints = (text: string, kind: Entry['kind'] = 'stdout'): Entry =>
+    entry(0, text, { kind, data });
+  const text = (...printed: Entry[]): unknown =>
+    journal(...printed)
+      .outputs(record())
+      .map(o => o.text)
+      .join('');
+  const bar = ['10%', '\r20%', '\r30%', '\r100%\n'].map(t => prints(t));
+  expect(text(...bar)).toBe('[0] 100%\n');
+  expect(text(prints('10%\r20%\r30%'))).toBe('[0] 30%\n');
+  expect(text(...bar, prints('done\n\nend\r\n'))).toBe(
+    '[0] 100%\n[0] done\n[0] \n[0] end\n'
+  );
+  const nested = ['\router 0%', '\n\rinner 0%', '\u001b[A', '\n\rinner 9%'];
+  expect(text(...nested.map(t => prints(t, 'stderr')))).toBe(
+    '[0] outer 0%\n[0] inner 9%\n'
+  );
+});
+
+it('shows an exception in an Output widget whose process has ended, among the other output', () => {
+  const out = { transient: { inside: 'out' } };
+  const traceback = ['Traceback', '\u001b[31mZeroDivisionError\u001b[0m: by 0'];
+  const error = { ename: 'ZeroDivisionError', evalue: 'by 0', traceback };
+  const all = journal(
+    entry(1, 'before\n', { time: 1, data: out }),
+    entry(1, null, { time: 2, kind: 'error', data: { ...error, ...out } }),
+    entry(1, 'after\n', { time: 3 }),
+    entry(1, null, {
+      kind: 'update_display_data',
+      data: { data: {}, metadata: {}, transient: { taken: 'out' } }
+    })
+  );
+  const texts = (gone?: Set<number>): unknown[] =>
+    all.outputs(record(), gone).map(o => `${o.name}: ${o.text}`);
+  expect(texts()).toEqual(['stdout: [1] after\n']);
+  expect(texts(new Set([1]))).toEqual([
+    'stdout: [1] before\n',
+    `stderr: [1] Traceback\n[1] ${traceback[1]}\n`,
+    'stdout: [1] after\n'
+  ]);
+});

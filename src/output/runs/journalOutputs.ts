@@ -135,7 +135,7 @@ export class JournalOutputs {
     return whole;
   }
 
-  /** Handle an entry about a widget, or text or a removal in an Output widget; returns whether it is one. */
+  /** Handle an entry about a widget, or text, an exception or a removal in one; returns whether it is one. */
   private _ofWidget(rank: number, { kind, text, data, time }: Entry): boolean {
     const closed = closedWidget(data);
     const over = closed ?? takenBy(data);
@@ -147,6 +147,11 @@ export class JournalOutputs {
       this._captured.clear(rank, inside);
     } else if (inside !== null && text !== null) {
       const item = { ranks: [rank], time, name: kind, text };
+      this._captured.keep(inside, item, isStored(data));
+    } else if (inside !== null && kind === 'error') {
+      const lines = data?.traceback as string[];
+      const text = `${lines.join('\n')}\n`;
+      const item = { ranks: [rank], time, name: 'stderr', text };
       this._captured.keep(inside, item, isStored(data));
     } else {
       return false;

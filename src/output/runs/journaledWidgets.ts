@@ -1,6 +1,7 @@
 import { IOutput } from '@jupyterlab/nbformat';
 
 import { IItem } from '../lines/items';
+import { overwrites, Screen } from '../lines/screen';
 import { WIDGET } from './cellOutput';
 
 /** Maximum number of kept characters of a line of a widget's text; its beginning is only in the journal. */
@@ -39,7 +40,7 @@ export class Captured {
     const lost = [...this._stored.values()].filter(([item]) =>
       gone.has(item?.ranks[0])
     );
-    return [...lost, ...this._kept.values()].flat().flatMap(asLines);
+    return [...lost, ...this._kept.values()].flatMap(asLines);
   }
 
   /** Note that a rank clears a widget. Its next output there clears it. */
@@ -181,15 +182,36 @@ export class Captured {
   private _views = new WeakMap<IItem, IOutput>();
 }
 
-/** An item, whose text may be several lines. */
-function asLines(item: IItem): IItem[] {
-  const lines = item.text
-    ?.replace(/\r\n/g, '\n')
-    .replace(/\n$/, '')
-    .split('\n');
-  // of a line that was overwritten, the last text
-  const last = (line: string): string => line.replace(/^.*\r(?=.)/, '');
-  return lines?.map(text => ({ ...item, text: last(text) })) ?? [item];
+/** What a widget has captured as displays and lines, of which overwritten ones are as a terminal shows them. */
+function asLines(kept: readonly IItem[]): IItem[] {
+  const found: IItem[] = [];
+  /** Stream → what it may still overwrite, and its last text. */
+  const screens = new Map<string | undefined, [Screen, IItem]>();
+  for (const item of kept) {
+    if (item.text === undefined) {
+      found.push(item);
+      continue;
+    }
+    const add = (text: string): number => found.push({ ...item, text });
+    const text = item.text.replace(/\r\n/g, '\n');
+    const screen =
+      screens.get(item.name)?.[0] ?? (overwrites(text) ? new Screen() : null);
+    screens.delete(item.name);
+    if (!screen) {
+      text.replace(/\n$/, '').split('\n').forEach(add);
+      continue;
+    }
+    screen.feed(text).forEach(add);
+    if (!screen.isPlain) {
+      screens.set(item.name, [screen, item]);
+    } else if (screen.rest) {
+      add(screen.rest);
+    }
+  }
+  for (const [screen, item] of screens.values()) {
+    screen.bars.forEach(text => found.push({ ...item, text }));
+  }
+  return found;
 }
 
 /** Items in the order in which they were printed, with others among them. */

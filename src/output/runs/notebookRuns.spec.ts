@@ -4,8 +4,11 @@ import { ServerConnection, ServiceManager } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
+import { makeCluster } from '../../testing/clusters';
+import { record } from '../../testing/record';
 import { CellRecords } from './cellRecords';
 import { NotebookRuns } from './notebookRuns';
+import { IClusterRecord } from './storedRun';
 
 /** A cell without its widgets, which need a browser's layout. */
 function makeCell(): CodeCell {
@@ -75,6 +78,35 @@ it('looks at the cell that has changed only, and at none when somebody types', a
   find.mockClear();
   widgets[20].model.executionCount = 4;
   expect(find).toHaveBeenCalledOnce();
+});
+
+it('knows the run of a message after its record is gone, and not of the next message', async () => {
+  const { records, runs, widgets } = make();
+  const cell = widgets[0];
+  const ask = (id: string): void => {
+    const future = { isDisposed: false, msg: { header: { msg_id: id } } };
+    Object.assign(cell.outputArea, { future });
+  };
+  ask('m1');
+  cell.model.sharedModel.setSource('%%distributed\nx');
+  cell.model.executionState = 'running';
+  let found: IClusterRecord | null = {
+    record: record({ state: 'running', ended_at: null }),
+    cluster: makeCluster()
+  };
+  const byRequest = (id: string): IClusterRecord | null =>
+    found?.record.request === id ? found : null;
+  Object.assign(records, { byRequest });
+  await vi.waitFor(() => {
+    records.changed.emit();
+    expect(runs.seenRun(cell)?.state).toBe('running');
+  });
+  found = null; // the head was killed
+  records.changed.emit();
+  expect(runs.recordOf(cell)).toBeNull();
+  expect(runs.seenRun(cell)?.ranks).toEqual([0, 1]);
+  ask('m2');
+  expect(runs.seenRun(cell)).toBeNull();
 });
 
 it('asks for nothing once it is disposed', async () => {

@@ -112,6 +112,12 @@ export class NotebookRuns implements IDisposable {
     return readRun(cell.model.getMetadata(RUN_KEY));
   }
 
+  /** The run that this page's kernel executes, as its cluster recorded it last; null if it has not. */
+  seenRun(cell: CodeCell): IRun | null {
+    const seen = this._seen.get(cell);
+    return seen && seen.request === requestOf(cell) ? seen.run : null;
+  }
+
   /** Who has stopped the cluster of a cell that this page has run; undefined if nobody has. */
   stopOf(cell: CodeCell): SummaryPart['values'] | undefined {
     return this._watch.stopOf(cell);
@@ -223,6 +229,9 @@ export class NotebookRuns implements IDisposable {
     if (this.isLive(cell)) {
       const found = this.recordOf(cell);
       const known = found && this._restarts.runOf(cell, found);
+      if (known) {
+        this._seen.set(cell, { request: requestOf(cell), run: known });
+      }
       // its end is stored once the kernel has sent all output
       if (known && !isOver(known.state)) {
         write(cell, known);
@@ -273,6 +282,11 @@ export class NotebookRuns implements IDisposable {
   private _mended = new Set<string>();
   private _restarts: KernelRestarts;
   private _restorer: OutputRestorer;
+  /** Cell → its run, and the message of this page that asked for it; a cluster that is gone takes its records along. */
+  private _seen = new WeakMap<
+    CodeCell,
+    { request: string | null; run: IRun }
+  >();
   /** Cells whose outcome is awaited. */
   private _waiting = new Set<CodeCell>();
   private _watch: CellWatch;

@@ -25,6 +25,8 @@ export interface ILeftRows extends IShowing {
   gone: number;
   /** Whether there may be more. */
   atLeast?: boolean;
+  /** The most that there may be; undefined if unknown. */
+  atMost?: number;
 }
 
 /** The lines that are drawn before and after those that are not, which are at least where the page lacks lines. */
@@ -76,7 +78,14 @@ export function rowsOf(
   const all =
     here.unknown + Math.max(most, Math.ceil(printed / Math.max(1, size)));
   const missing = Math.max(0, all - rows.length);
-  return { ...showing, gone: missing, atLeast: missing < gone.lines };
+  if (missing >= gone.lines) {
+    return { ...showing, gone: missing, atLeast: false };
+  }
+  const omitted = [...gone.ofRank.values()];
+  const atMost = omitted.reduce((sum, count) => sum + count, gone.unknown);
+  return gone.unknown
+    ? { ...showing, gone: missing, atLeast: true } // ranks may share those
+    : { ...showing, gone: missing, atLeast: true, atMost };
 }
 
 /** The omitted lines of one rank. */

@@ -112,8 +112,19 @@ it('says at least how many rows are not shown where ranks print different lines,
   expect(rowsOf({ gone: counted, ...showing }, rows, lines, 2)).toEqual({
     ...showing,
     gone: 4600 - 200,
-    atLeast: true
+    atLeast: true,
+    atMost: 9000
   });
+  // what is left after "Show" is one of the numbers that were said before
+  const drawn = renderToStaticMarkup(
+    <Lines
+      lines={rows}
+      left={rowsOf({ gone: counted, ...showing }, rows, lines, 2)}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(drawn).toContain('4,400 to 9,000 more lines.');
+  expect(drawn).toContain('Equal lines of several ranks are shown as one.');
   const gone = readNotice(9000, '.');
   expect(rowsOf({ gone, ...showing }, [], [], 2)).toMatchObject({
     gone: 4500,

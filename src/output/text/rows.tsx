@@ -21,8 +21,10 @@ export function Lines(props: {
     return null;
   }
   const { first, last } = shownOf(lines, left);
-  const more = left.gone + lines.length - first.length - last.length;
-  const text = leftText(more, !!left.atLeast, trans);
+  const here = lines.length - first.length - last.length;
+  const more = left.gone + here;
+  const most = left.atMost === undefined ? null : left.atMost + here;
+  const text = leftText(more, !!left.atLeast, most, trans);
   return (
     <ul className="jp-DtrainOutput-lines">
       {first.map((line, i) => (
@@ -31,7 +33,13 @@ export function Lines(props: {
       {text && (
         <li className="jp-DtrainOutput-left">
           <Label ranks={[]} />
-          <span>
+          <span
+            title={
+              most === null
+                ? undefined
+                : trans.__('Equal lines of several ranks are shown as one.')
+            }
+          >
             {text} {!left.show && left.why}
             {left.show && (
               <button
@@ -53,14 +61,23 @@ export function Lines(props: {
   );
 }
 
-/** How many lines are not drawn; empty if all are. */
+/**
+ * How many lines are not drawn; empty if all are.
+ *
+ * @param most - the most that there may be; null if that is unknown, or their number is known
+ */
 function leftText(
   more: number,
   atLeast: boolean,
+  most: number | null,
   trans: TranslationBundle
 ): string {
   if (more <= 0) {
     return atLeast ? trans.__('More lines are not shown.') : '';
+  }
+  if (atLeast && most !== null) {
+    const counts = [more, most].map(formatCount);
+    return trans.__('%1 to %2 more lines.', ...counts);
   }
   return atLeast
     ? trans._n(

@@ -104,9 +104,9 @@ export function Parallel(props: {
         <span data-dot="line">
           {uncountedText(sweep, trans)
             ? trans.__(
-                'Thick: best finished trial. Darker: better value, finished or not.'
+                'Thick: best finished trial. More vivid: better value, finished or not.'
               )
-            : trans.__('Darker lines are better trials.')}
+            : trans.__('More vivid lines are better trials.')}
         </span>
         <span>
           {trans.__(

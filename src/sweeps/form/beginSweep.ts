@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { useMemo } from 'react';
 
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
 import { useSending } from '../../job/form/checkForm';
 import { INotebook } from '../../job/form/notebook';
@@ -32,6 +33,8 @@ export interface IBeginning {
   refuse: (error: RequestError) => void;
   /** Called once it has begun. */
   begun: () => void;
+  /** Removes what was saved for later. */
+  forget: () => Promise<void>;
 }
 
 /**
@@ -62,6 +65,8 @@ export function useBeginning(of: IBeginning): [boolean, () => void] {
         name: begun.name
       });
       of.begun();
+      // the sweep has begun even if its draft can't be removed
+      void reportErrors(trans, of.forget);
     } catch (failure) {
       of.refuse(refusalOf(failure, trans));
     }

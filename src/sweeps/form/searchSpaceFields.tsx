@@ -132,7 +132,17 @@ function OneVary(props: IOneVary): JSX.Element {
   const { name } = parameter;
   const text = faultOfParameter(props);
   return (
-    <Row label={name} problem={text ? { text } : undefined} group trans={trans}>
+    <Row
+      label={name}
+      problem={text ? { text } : undefined}
+      help={
+        vary.kind === 'fixed'
+          ? undefined
+          : trans.__('the notebook has %1', parameter.value)
+      }
+      group
+      trans={trans}
+    >
       {aria => {
         const field = {
           invalid: !!text,
@@ -175,11 +185,6 @@ function OneVary(props: IOneVary): JSX.Element {
                   value={vary.high}
                   set={high => take({ ...vary, high })}
                 />
-              </span>
-            )}
-            {vary.kind !== 'fixed' && (
-              <span className="jp-DtrainUi-under">
-                {trans.__('the notebook has %1', parameter.value)}
               </span>
             )}
           </div>

@@ -50,6 +50,7 @@ it('no longer lists a problem of a sweep that was corrected, and names its field
         faults={[]}
         again={() => undefined}
         focus={() => undefined}
+        preview={null}
         trans={trans}
       />
     );

@@ -19,6 +19,8 @@ it('says how many run at once only where every field counts', () => {
         partial={partial}
         why=""
         sending={false}
+        saved={false}
+        save={() => undefined}
         trans={nullTranslator.load('dtrain_lab')}
         send={() => undefined}
       />
@@ -40,6 +42,8 @@ it('repeats no invalid number', () => {
         partial
         why=""
         sending={false}
+        saved={false}
+        save={() => undefined}
         trans={nullTranslator.load('dtrain_lab')}
         send={() => undefined}
       />

@@ -1,25 +1,25 @@
-import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { FormBar } from '../../job/form/formBar';
+import { FormBar, ISaving, SaveForLater } from '../../job/form/formBar';
 import { SweepPlan } from '../../tokens';
 import { ranksText } from '../../verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { isCount, ISweepForm, trialsOf } from '../model/formRequest';
 
 /** Number and size of the trials, and the button, which says why it is disabled. */
-export function SweepBar(props: {
-  sweep: ISweepForm;
-  /** The checked plan; null if there is none. */
-  plan: SweepPlan | null;
-  /** Whether a field is invalid: the plan is then of the others. */
-  partial: boolean;
-  /** Why it can't begin; empty if it can. */
-  why: string;
-  sending: boolean;
-  trans: TranslationBundle;
-  send: () => void;
-}): JSX.Element {
+export function SweepBar(
+  props: ISaving & {
+    sweep: ISweepForm;
+    /** The checked plan; null if there is none. */
+    plan: SweepPlan | null;
+    /** Whether a field is invalid: the plan is then of the others. */
+    partial: boolean;
+    /** Why it can't begin; empty if it can. */
+    why: string;
+    sending: boolean;
+    send: () => void;
+  }
+): JSX.Element {
   const { sweep, plan, partial, trans } = props;
   const trials = trialsOf(sweep);
   // an invalid number is not repeated here: its field says what is wrong
@@ -55,6 +55,8 @@ export function SweepBar(props: {
       icon={sweepIcon}
       words={[trans.__('Start sweep'), trans.__('Starting…')]}
       extra="jp-DtrainSweep-begin"
-    />
+    >
+      <SaveForLater {...props} />
+    </FormBar>
   );
 }

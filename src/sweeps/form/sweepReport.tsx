@@ -27,6 +27,8 @@ export function SweepReport(props: {
   again: () => void;
   /** Focuses the field with a selector. */
   focus: (selector: string) => void;
+  /** Shows the preview; null if it is visible anyway, or there is none. */
+  preview: (() => void) | null;
   trans: TranslationBundle;
 }): JSX.Element {
   const { notebook, checked, problems, faults, focus, trans } = props;
@@ -65,7 +67,7 @@ export function SweepReport(props: {
       open={open}
       openFault={({ field }) => focus(`[data-field='${field}']`)}
       again={props.again}
-      preview={null}
+      preview={props.preview}
     />
   );
 }

@@ -26,6 +26,10 @@ export class SweepRequests implements ISweeps {
     return this._lastAnswer;
   }
 
+  get known(): readonly Sweep[] {
+    return [...this._known.values()];
+  }
+
   unreadable(): Promise<UnreadableSweep[]> {
     return request(this._settings, 'GET', '/sweeps/unreadable');
   }
@@ -42,7 +46,7 @@ export class SweepRequests implements ISweeps {
   }
 
   begin(body: WantedSweep): Promise<Sweep> {
-    return request(this._settings, 'POST', '/sweeps', { body });
+    return this._told(request(this._settings, 'POST', '/sweeps', { body }));
   }
 
   stop(id: string): Promise<Sweep> {
@@ -59,6 +63,7 @@ export class SweepRequests implements ISweeps {
     const path = '/sweeps/{identity}';
     const sweep = await request(this._settings, 'DELETE', path, { id });
     this._stopping.forget(id);
+    this._known.delete(id);
     this._removed.emit(id);
     return sweep;
   }
@@ -82,10 +87,14 @@ export class SweepRequests implements ISweeps {
   }
 
   private _tell(sweeps: readonly Sweep[], stops = false): void {
+    for (const sweep of sweeps) {
+      this._known.set(sweep.id, sweep);
+    }
     this._stopping.take(sweeps, stops);
     this._seen.emit(sweeps);
   }
 
+  private _known = new Map<string, Sweep>();
   private _lastAnswer: readonly Sweep[] = [];
   private _stopping = new Stopping(id => this.get(id));
   private _seen = new Signal<this, readonly Sweep[]>(this);

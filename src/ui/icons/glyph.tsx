@@ -22,6 +22,8 @@ const SHAPES: Record<GlyphKind, IShape> = {
   starting: { line: circle(5.2), dashes: '2.4 1.7' },
   waiting: { line: `${circle(5.6)}M8 4.6V8l2.2 1.6` },
   todo: { line: circle(4.2) },
+  // square: an idle cluster is a ring
+  stopped: { line: 'M3.8 3.8h8.4v8.4H3.8Z' },
   cancelled: { line: `${circle(5.6)}M4.2 11.8l7.6-7.6` },
   idle: { line: circle(5.2) },
   busy: { fill: circle(5) },

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dtrain_lab.machine import logs, processes, supervision
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.services import paths
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
@@ -60,7 +61,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (world / "rank.0.log").write_text(f"{SECRET}printed by the user")
     (Path(paths.records()) / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
     (paths.records().parent / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
-    handler = logs.to_file(paths.logs() / f"server.1{logs.SUFFIX}", "dtrain_lab.planted")
+    handler = event_logs.to_file(paths.logs() / f"server.1{event_logs.SUFFIX}", "dtrain_lab.planted")
     logging.getLogger("dtrain_lab.planted").warning(
         "GET /lab?token=%s, again %s", f"{SECRET}x", f"{SECRET}token"
     )

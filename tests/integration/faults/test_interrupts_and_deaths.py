@@ -162,9 +162,10 @@ def test_a_sharded_model_trains_on_after_five_interrupts_in_backward(pair: dt.Cl
     [
         ("torch.set_grad_enabled(False)", "torch.is_grad_enabled()", "gradients disabled"),
         (
-            "torch.set_autocast_enabled('cpu', True)",
-            "not torch.is_autocast_enabled('cpu')",
-            "torch.autocast enabled",
+            "torch.autocast('cpu').__enter__()",
+            "(torch.is_autocast_enabled('cpu'), torch.autocast_increment_nesting()) == (False, 1)"
+            " and not torch.autocast_decrement_nesting()",
+            "a torch.autocast context open",
         ),
     ],
 )

@@ -516,16 +516,41 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     job.delete()
 
 
-def test_a_job_without_checkpoints_is_deleted_although_it_was_started_over(tmp_path: Path) -> None:
-    job: Job = dt.submit(write(tmp_path / "fails.ipynb", ["raise KeyError('lr')"]), ranks=1)
+STARTED_OVER = """import os, time
+import dtrain_lab as dt
+last = dt.latest_checkpoint()
+print('goes on after', last.step if last else 0, flush=True)
+if not os.path.exists({go!r}):
+    raise KeyError('lr')
+if not last:
+    with dt.checkpoint(1) as folder:
+        (folder / 'part').write_text('whole')
+    while not os.path.exists({end!r}):
+        time.sleep(0.05)
+    raise KeyError('later')"""
+
+
+def test_a_job_that_was_started_over_keeps_its_checkpoints_when_the_first_is_deleted(tmp_path: Path) -> None:
+    go, end = tmp_path / "go", tmp_path / "end"
+    cell = STARTED_OVER.format(go=str(go), end=str(end))
+    job: Job = dt.submit(write(tmp_path / "fails.ipynb", [cell]), ranks=1)
     assert job.wait(60) == "failed"
+    go.touch()
     again = job.resume()
-    assert again.wait(60) == "failed"
-    folder = Path(job.info()["directory"])
-    job.delete()
+    folder, own = (Path(one.info()["directory"]) for one in (job, again))
+    wait_until((own / "checkpoints" / "step-1" / "complete").exists, 60, "its checkpoint")
+    job.delete()  # while the second one runs
     assert not folder.exists()
-    assert "KeyError" in again.logs()
+    end.touch()
+    assert again.wait(60) == "failed"
+    assert again.info()["checkpoint_step"] == 1
+    third = again.resume()
+    assert third.wait(60) == "succeeded", third.logs()
+    assert "goes on after 1" in third.logs()
+    assert not folder.exists()
+    third.delete()
     again.delete()
+    assert not own.exists()
 
 
 def test_a_job_whose_processes_vanish_is_lost_until_its_end_is_found(tmp_path: Path) -> None:

@@ -205,6 +205,7 @@ def test_an_output_widget_takes_what_a_callback_prints_and_raises(notebook: Note
     assert text_of(found) == "pressed\nhalf"
     (error,) = [m["content"] for m in found if m["msg_type"] == "error"]
     assert error["ename"] == "ZeroDivisionError"
+    assert "transient" not in error, "a front end would store it in the widget"
     # IPython 9 names the line of `with` for what leaves it, and IPython 8 the line that raised, in any kernel
     assert re.search(r"cell \[\d+\].*, line 1[03], in pressed", plain_text(error["traceback"]))
 
@@ -397,3 +398,13 @@ def test_a_page_is_not_told_of_a_widget_that_a_later_cell_or_a_thread_has_closed
     run(notebook, "%%distributed 1\nthread = threading.Thread(target=c.close)\nthread.start()\nthread.join()")
     wait_until(lambda: not {later, beside} & set(comms(notebook)), WITHIN_S, "the closed widgets to be gone")
     assert stays in comms(notebook)
+
+
+@pytest.mark.skipif(not hasattr(ipykernel.kernelbase.Kernel, "shell_channel_thread_main"), reason="subshells")
+def test_a_reload_of_the_extension_leaves_no_thread(notebook: Notebook) -> None:
+    run(notebook, "%%distributed 0\nimport ipywidgets as w\nkept = w.Text()")
+    comms(notebook)
+    listed = "print(len(get_ipython().kernel.shell_channel_thread.manager.list_subshell()))"
+    assert text_of(run(notebook, listed)) == "1\n"
+    run(notebook, "%reload_ext dtrain_lab")
+    wait_until(lambda: text_of(run(notebook, listed)) == "0\n", WITHIN_S, "the subshell's end")

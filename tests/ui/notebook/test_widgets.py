@@ -251,3 +251,25 @@ def test_an_output_widget_has_all_that_it_captures_also_of_a_reload_in_mid_run(l
     assert "step" not in outside
     shot(page, "widgets-reloaded")
     lab.request("DELETE", f"clusters/{name}")
+
+
+def test_an_exception_in_an_output_widget_outlives_its_process(lab: Lab, page: Any) -> None:
+    name = "raises"
+    raises = (
+        "%%distributed\nimport ipywidgets as w\nout = w.Output()\ndisplay(out)\nwith out: 1 / 0\nprint('on')"
+    )
+    path = lab.notebook("raises.ipynb", [START.replace("widgets", name), raises, "%distributed restart 1"])
+    open_notebook(page, lab, path)
+    run_cell(page, 0)
+    page.get_by_text(f"{name} is ready").wait_for()
+    run_cell(page, 1)
+    error = cell(page, 1).get_by_text("ZeroDivisionError: division by zero")
+    wait_until(lambda: error.locator("visible=true").count() == 2, 30, "both exceptions")
+    run_cell(page, 2)
+    cell(page, 2).get_by_text("[3]:").wait_for()
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    wait_until(lambda: error.locator("visible=true").count() == 2, 30, "both exceptions after the reload")
+    in_widgets = cell(page, 1).locator(".jupyter-widgets").get_by_text("ZeroDivisionError: division by zero")
+    assert in_widgets.locator("visible=true").count() == 1, "that of rank 1, whose widget is gone, is outside"
+    lab.request("DELETE", f"clusters/{name}")

@@ -100,6 +100,25 @@ def test_a_title_does_not_excuse_text_without_an_ellipsis_nor_a_figure(blank: An
     assert [fault.check for fault in faults_of(shown(blank, body))] == ["cut"]
 
 
+def test_no_expression_lies_under_the_field_for_a_new_one(blank: Any) -> None:
+    rows = "".join(f"<tr><th>row{n}</th><td>412 on all ranks<br>1: 413</td></tr>" for n in range(6))
+    blank.set_content(
+        f"""<style>{(STYLE / "debug.css").read_text()}</style>
+        <div class="jp-DtrainDebug" style="height: 104px"><div class="jp-DtrainDebug-content">
+        <div class="jp-DtrainDebug-across"><div class="jp-DtrainDebug-acrossList"><div><table>{rows}</table>
+        </div></div><form><input aria-label="Add"></form></div></div></div>"""
+    )
+    field, listed = blank.locator("form"), blank.locator(".jp-DtrainDebug-acrossList")
+    box, above = field.bounding_box(), listed.bounding_box()
+    assert above["y"] + above["height"] <= box["y"] + 0.5, "the list ends where the field begins"
+    section = blank.locator(".jp-DtrainDebug").bounding_box()
+    assert box["y"] + box["height"] <= section["y"] + section["height"], "the field is seen whole"
+    last = blank.get_by_text("row5")
+    last.scroll_into_view_if_needed()
+    assert last.bounding_box()["y"] >= above["y"]
+    assert last.bounding_box()["y"] + last.bounding_box()["height"] <= box["y"], "and so is the last row"
+
+
 def test_a_badge_on_a_table_is_found(blank: Any) -> None:
     table = "<table><tr><th>loss</th></tr><tr><td>1.402</td></tr><tr><td>1.377</td></tr></table>"
     badge = "position: absolute; left: 2px; bottom: 2px; width: 20px; height: 14px; content: '0';"

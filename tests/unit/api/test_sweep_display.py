@@ -16,6 +16,7 @@ from dtrain_lab.api import prompts
 from dtrain_lab.api.display.trial_display import MOST_ROWS, html_table, text_table
 from dtrain_lab.api.display.wait_line import wait_line
 from dtrain_lab.api.sweep import Sweep
+from dtrain_lab.services.policy import parent_server
 from dtrain_lab.sweeps.view import progress, shown
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Sweep as Info
@@ -127,14 +128,18 @@ class Handle:
         self.texts.append(data["text/plain"])
 
 
-def test_waiting_moves_one_line_on_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("panel", [True, False])
+def test_waiting_moves_one_line_on_in_a_notebook(panel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Handle()
     monkeypatch.setattr(prompts, "kernel", lambda: object())
+    monkeypatch.setattr(parent_server, "has_panel", lambda: panel)
     monkeypatch.setattr("IPython.display.display", handle.display)
     end = two_trials()
     made = api_sweep(running(), running(), end)
     assert made.wait() == "succeeded"
-    begins, hint = progress(running()), "See its trials live in the Distributed panel, under Jobs."
+    begins, hint = progress(running()), f"Its trials: dtrain-lab sweep trials {made.id}"
+    if panel:  # which other front ends lack
+        hint = "See its trials live in the Distributed panel, under Jobs."
     # an equal state changes nothing; the hint goes with the wait
     assert handle.texts == [f"{begins}\n{hint}", f"{progress(end)}\n{hint}", progress(end)]
     seen: list[Info] = []

@@ -12,9 +12,11 @@ from typing import Any, cast
 import pytest
 
 from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.hosts import line_counts
 from dtrain_lab.backends.hosts.base import Done, Transport
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.job_log import Output
 from dtrain_lab.services.jobs import log as job_log
@@ -125,6 +127,52 @@ async def test_lines_with_a_text_are_counted_on_both_sides_of_an_offset(
     assert await counted("loss", None, "end") == (0, 0)
     (tmp_path / job_files.log(0)).unlink()
     assert await counted("loss", None, "start") == (0, 0)
+
+
+async def test_a_log_that_cant_be_read_is_not_searched(tmp_path: Path, places: list[Place]) -> None:
+    path = tmp_path / job_files.log(0)
+    path.unlink()
+    assert await found(tmp_path, places, "loss", None) is None, "not written yet"
+    path.mkdir()
+    with pytest.raises(Unreachable, match="can't be read"):
+        await found(tmp_path, places, "loss", None)
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    with pytest.raises(Unreachable, match="can't be read"):
+        await job_log.count(record, places, "loss", "start", job_log.written_by(None))
+
+
+def test_a_search_that_is_repeated_counts_only_what_was_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, before = tmp_path / "log", job_log.written_by(None)
+    row = f"100.001 1 o a line {'x' * 40}\n"
+    many = 4 * line_counts.WINDOW // len(row)
+    path.write_text(row * many)
+    read: list[int] = []
+    whole = line_counts.LineCounts._in
+
+    def measured(self: line_counts.LineCounts, block: bytes) -> int:
+        read.append(len(block))
+        return whole(self, block)
+
+    def counted(offset: int) -> tuple[tuple[int, int], int]:
+        read.clear()
+        return line_counts.count(str(path), b"line", offset, before), sum(read)
+
+    monkeypatch.setattr(line_counts.LineCounts, "_in", measured)
+    most = 2 * (line_counts.WINDOW + len(row))
+    assert counted(0)[0] == (0, many)
+    for lines in (0, 7, many - 1, many):
+        numbers, size = counted(lines * len(row))
+        assert numbers == (lines, many - lines)
+        assert size <= most, "the ends of both parts"
+    with path.open("a") as file:
+        file.write(row * 3)
+    numbers, size = counted(0)
+    assert numbers == (0, many + 3)
+    assert size <= most
+    path.write_text(row * 2)
+    assert counted(len(row))[0] == (1, 1), "another run has begun it again"
 
 
 async def test_a_long_log_is_counted_as_a_whole(tmp_path: Path, places: list[Place]) -> None:

@@ -25,6 +25,7 @@ from dtrain_lab.services.jobs import ending as job_ending
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.jobs.resumption import starts_over
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
@@ -291,12 +292,42 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
     with_jobs(tmp_path, main)
 
 
+def test_a_job_that_is_started_over_has_checkpoints_of_its_own(tmp_path: Path, host: Host) -> None:
+    async def main(ours: Jobs) -> None:
+        host.small_files["exit"] = b'{"code": 1, "at": 60.0}'
+        continued = await ours._records.record((await ours.resume(TAKEN.id)).id)
+        assert continued.checkpoints == TAKEN.checkpoints  # files that dt.checkpoint did not complete, too
+        await ours.delete(continued.id)
+        host.checkpoint = b""
+        child = await ours._records.record((await ours.resume(TAKEN.id)).id)
+        assert child.checkpoints == f"{child.directory}/checkpoints"
+        host.checkpoint = b"/f/of the child/checkpoints/step-1/part-0"
+        await ours.delete(TAKEN.id)
+        assert host.removed == [continued.directory, TAKEN.directory]
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_job_is_started_over_beside_checkpoints_that_its_notebook_never_loads(
+    tmp_path: Path, host: Host
+) -> None:
+    async def main(ours: Jobs) -> None:
+        host.small_files["exit"] = b'{"code": 1, "at": 60.0}'
+        child = await ours._records.record((await ours.resume(TAKEN.id)).id)
+        again = replace(child, begins_again=True)
+        assert await starts_over(again, 3)
+        assert not await starts_over(child, 3)
+        assert not await starts_over(child, None)
+
+    with_jobs(tmp_path, main)
+
+
 def test_an_empty_folder_of_checkpoints_keeps_no_job(tmp_path: Path, host: Host) -> None:
     async def main(ours: Jobs) -> None:
         host.small_files["exit"] = b'{"code": 1, "at": 60.0}'
-        host.checkpoint = b""
         child = await ours.resume(TAKEN.id)
         assert child.state in JOB_ENDED
+        host.checkpoint = b""  # as where an earlier version started it over
         await ours.delete(TAKEN.id)
         assert host.removed == [TAKEN.directory]
 

@@ -15,7 +15,7 @@ from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.sections import section_of
 from dtrain_lab.errors import BadProfile, BadRequest, Forbidden, NotFound
 from dtrain_lab.placement import policy, profile
-from dtrain_lab.services.plans.request import launcher
+from dtrain_lab.services.plans.requests.request import launcher
 from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import slots

@@ -417,6 +417,20 @@ def test_the_rank_that_is_looked_at_stays_the_one() -> None:
     assert told[0] == events.continued(1)
 
 
+def test_the_title_is_about_a_step_first_and_then_about_a_rank_that_is_yet_to_pause() -> None:
+    state = replace(paused(2, 1).rank(0, phase="running"), focus=1, pausing=(0,))
+    stepped, *_ = serve(state, ask("next", threadId=FIRST_THREAD + 1))
+    assert (view(stepped).code, view(stepped).stepping) == ("stepping", (1,))
+    pausing = "Pausing rank 0: it stops when its current call returns."
+    assert view(stepped).sentence == f"Stepping rank 1. {pausing}"
+    assert view(replace(stepped, pausing=())).sentence == "Stepping rank 1."
+    assert view(replace(stepped, pausing=(0, 1))).code == "pausing", "its step takes too long for the user"
+    back, _ = events.happened(stepped, 1, "stopped", {"reason": "step"})
+    assert (view(back).code, back.stepping) == ("paused", ())
+    alone, *_ = serve(back, ask("continue", threadId=FIRST_THREAD + 1))
+    assert view(alone).code == "running"
+
+
 def test_after_continue_whoever_stands_is_looked_at_and_after_a_step_nobody_else() -> None:
     state = replace(paused(3, 2), focus=0, moving="continue")
     settled, told = events.settled(state)

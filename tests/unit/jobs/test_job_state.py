@@ -10,7 +10,7 @@ import pytest
 from dtrain_lab.jobs.folder import read_folder_state
 from dtrain_lab.jobs.job_errors import fails_again, first_error, killed_from_outside
 from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S
-from dtrain_lab.jobs.state import job
+from dtrain_lab.jobs.state import UNSAID_COMMAND_S, is_final, job
 from dtrain_lab.jobs.summary import running
 from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
@@ -134,6 +134,18 @@ def test_a_command_for_a_jobs_end_is_told_only_of_a_job_that_ran_one() -> None:
     assert told(read_folder_state(ENDS), ENDED, request=request).end_command is None
     assert told(FolderState(started_at=190.0, live=LIVE), RUNS, request=request).end_command is None
     assert told(read_folder_state(ENDS), RUNS).end_command is None
+
+
+def test_a_job_is_not_final_while_it_is_unknown_whether_its_command_runs() -> None:
+    request = JobRequest("n.ipynb", notify="mail")
+    silent = told(read_folder_state(ENDS), Status("unknown", WAITS), request=request)
+    assert (silent.state, silent.end_command, is_final(silent)) == ("succeeded", EndCommand("mail"), False)
+    answers = told(read_folder_state(ENDS | {"notified": SAID}), Status("unknown", WAITS), request=request)
+    assert answers.end_command is not None
+    assert (answers.end_command.exit_code, is_final(answers)) == (2, True)
+    assert is_final(told(read_folder_state(ENDS), ENDED, request=request))
+    later = told(read_folder_state(ENDS), Status("unknown", WAITS), 200.0 + UNSAID_COMMAND_S, request=request)
+    assert (later.end_command, is_final(later)) == (None, True), "a host that is gone is not asked for ever"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.services.shell_syntax import refusal
+from dtrain_lab.services.plans.requests.shell_syntax import refusal
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from dtrain_lab.kernel.output.output_widgets import OutputWidgets
 from dtrain_lab.wire.links import CellOutput
 
@@ -59,3 +61,11 @@ def test_other_news_of_widgets_is_none_of_its_business() -> None:
     assert not captures.see(0, moved)
     assert not captures.see(0, whole)
     assert not captures.see(0, {"comm_id": "a"})
+
+
+def test_what_the_journal_is_told_of_a_captured_exception_is_not_stored_in_the_widget() -> None:
+    captures = OutputWidgets(PARENT, alone=True)
+    captures.see(0, names("a", "cell of the rank"))
+    error = {"ename": "ZeroDivisionError", "evalue": "by 0", "traceback": ["by 0"]}
+    marked = msgspec.json.encode({**error, "transient": {"inside": "a"}})
+    assert captures.around(CellOutput("x", 0, "error", data=marked)) == [("error", error)]

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from dtrain_lab.cells import cell_options
-from dtrain_lab.errors import BadRequest
+from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.kernel import magics, options
+from dtrain_lab.services.profiles.files import load
 
 LINES = options.line_parser()
 CELLS = cell_options.cell_parser()
@@ -22,7 +23,13 @@ CELLS = cell_options.cell_parser()
         (LINES, "xyz", '%distributed has no command "xyz".'),
         (LINES, "start --rank 3", '%distributed start has no option "--rank". Did you mean --ranks?'),
         (LINES, "start local ranks=3", '%distributed start does not take "ranks=3". Did you mean --ranks?'),
-        (LINES, "stop now", '%distributed stop does not take "now".'),
+        (
+            LINES,
+            "stop A",
+            '%distributed stop does not take "A". It is for this notebook\'s cluster. For another one, write '
+            "%distributed attach A first.",
+        ),
+        (LINES, "wait now", '%distributed wait does not take "now".'),
         (LINES, "resize x", '%distributed resize: N takes a whole number, not "x".'),
         (LINES, "pull", "%distributed pull needs VAR."),
         (CELLS, "0 --no-wiat", '%%distributed has no option "--no-wiat". Did you mean --no-wait?'),
@@ -54,6 +61,23 @@ def test_what_can_be_is_read() -> None:
     assert cell_options.parse(LINES, "restart 1,3 --from 0").source == 0
     assert cell_options.parse(CELLS, "0,2-3 --timeout 5 --by-rank").ranks == "0,2-3"
     assert cell_options.parse(CELLS, "").ranks == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("start A", "start --name A"),
+        ("start --ranks 3 A", "start --ranks 3 --name A"),
+        ("start 'my model' --ranks 2", "start --name 'my model' --ranks 2"),
+        ("start A --name B", None),
+    ],
+)
+def test_a_name_where_a_profile_is_expected_is_told_how_it_is_given(line: str, meant: str | None) -> None:
+    asked = cell_options.parse(LINES, line)
+    with pytest.raises(NotFound) as error, options.name_meant(asked, line):
+        load(asked.profile)
+    told = f'To name the cluster "{asked.profile}", write %distributed {meant}. Known ones: '
+    assert error.value.hint.startswith(told if meant else "Known ones: ")
 
 
 @pytest.mark.parametrize("line", ["", "help", "--help", "-h", "?"])

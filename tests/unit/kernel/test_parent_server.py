@@ -6,9 +6,8 @@ import os
 
 import pytest
 
-from dtrain_lab.kernel.output import parent_server
-from dtrain_lab.kernel.output.parent_server import ParentServer
-from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy import parent_server, policy
+from dtrain_lab.services.policy.parent_server import ParentServer
 from dtrain_lab.wire.processes.settings import OutputLimits, ServerSettings
 
 
@@ -20,6 +19,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_kernel_without_a_server_has_no_limits() -> None:
     assert parent_server.of_kernel() is None
+    assert not parent_server.has_panel()
 
 
 @pytest.mark.parametrize("pid", ["1", "", "none"])
@@ -30,6 +30,7 @@ def test_a_server_without_this_package_has_jupyters_own_limits(
     assert parent_server.of_kernel() is None, "whoever started it reads its output"
     monkeypatch.setenv("JPY_SESSION_NAME", "/my/a.ipynb")
     assert parent_server.of_kernel() == ParentServer(OutputLimits(), extension=False)
+    assert not parent_server.has_panel()
 
 
 def test_a_server_of_ours_says_what_it_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +39,7 @@ def test_a_server_of_ours_says_what_it_forwards(monkeypatch: pytest.MonkeyPatch)
     try:
         policy.publish(ServerSettings(output=limits))
         assert parent_server.of_kernel() == ParentServer(limits, extension=True)
+        assert parent_server.has_panel()
         policy._file(os.getpid()).write_bytes(b"{")
         assert parent_server.of_kernel() == ParentServer(OutputLimits(), extension=True)
     finally:

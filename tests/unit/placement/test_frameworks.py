@@ -23,7 +23,7 @@ from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.placement.overrides import as_asked
 from dtrain_lab.services.plans.job_layout import ranks_per_node
-from dtrain_lab.services.plans.request import launcher
+from dtrain_lab.services.plans.requests.request import launcher
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest

@@ -14,7 +14,8 @@ import pytest
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import Conflict
-from dtrain_lab.machine import backoff, logs, supervision
+from dtrain_lab.machine import backoff, supervision
+from dtrain_lab.machine.logs import event_logs
 from dtrain_lab.machine.task_names import LOOPS, ONCE
 from dtrain_lab.wire.loop_failures import merged
 
@@ -244,8 +245,8 @@ def _name(node: ast.expr) -> str:
 def test_a_log_has_one_line_an_event_and_does_not_grow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "MOST_BYTES", 20_000)
-    handler = logs.to_file(tmp_path / "head.events.log", "dtrain_lab.test")
+    monkeypatch.setattr(event_logs, "MOST_BYTES", 20_000)
+    handler = event_logs.to_file(tmp_path / "head.events.log", "dtrain_lab.test")
     logger: Any = logging.getLogger("dtrain_lab.test")
     try:
         for number in range(300):
@@ -257,7 +258,7 @@ def test_a_log_has_one_line_an_event_and_does_not_grow(
         logger.removeHandler(handler)
         handler.close()
     files = sorted(tmp_path.iterdir())
-    assert len(files) == 1 + logs.KEPT
+    assert len(files) == 1 + event_logs.KEPT
     assert sum(f.stat().st_size for f in files) < 4 * 20_000
     lines = [line for f in files for line in f.read_text().splitlines()]
     assert all("ERROR dtrain_lab.test[" in line and "two\\nlines" in line for line in lines)
@@ -266,7 +267,7 @@ def test_a_log_has_one_line_an_event_and_does_not_grow(
 def test_a_log_on_a_disk_that_is_gone_ends_nothing_and_loses_no_record(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    handler = logs.to_file(tmp_path / "gone" / "head.events.log", "dtrain_lab.test")
+    handler = event_logs.to_file(tmp_path / "gone" / "head.events.log", "dtrain_lab.test")
     try:
         logging.getLogger("dtrain_lab.test").warning("still here")
     finally:

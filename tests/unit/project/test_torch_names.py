@@ -76,7 +76,7 @@ OTHERS = {
     "services/views/locked_views.py": {"_socket"},
     "kernel/execute_request.py": {"_getframe"},
     "kernel/debugger/debugger.py": {"_publish_debug_event"},
-    "kernel/output/beside_cells.py": {"_create_subshell"},
+    "kernel/output/beside_cells.py": {"_create_subshell", "_delete_subshell"},
     "kernel/output/send_queue.py": {"_topic"},
     "rank/cells/citations.py": {"_getframe"},
     "rank/cells/shell_errors.py": {"_getframe"},

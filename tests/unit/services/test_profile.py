@@ -12,6 +12,7 @@ from dtrain_lab.services import paths
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import template
 from dtrain_lab.wire.profile import Profile
+from tests.faults import ROOT
 
 WHOLE = """
 backend = "slurm"
@@ -154,6 +155,8 @@ def test_all_keys_are_those_of_the_guide() -> None:
     assert profile.parse(keys, "p", "p.toml").slurm.qos == "long"
     assert "# slurm" not in keys
     assert "default: one per GPU" in keys
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert f"```toml\n{keys}```\n" in guide, f"copy {template.ALL_KEYS.name} into the guide"
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# nodes = 2\n"])

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.services.index import sweep_names
@@ -97,6 +98,24 @@ async def test_nothing_is_deleted_while_another_job_needs_a_trials_checkpoints(
     assert refused.value.code == "checkpoints_used"
     assert store.ids() == {"c0ffee00", "c0ffee01", "c0ffee02", "feedface"}
     assert sweep.exists()
+
+
+async def test_a_job_whose_host_cant_be_asked_for_checkpoints_is_not_said_to_have_some(
+    store: JobIndex, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add("c0ffee00")
+    add("feedface", "c0ffee00")
+
+    async def silent(*_: object, **__: object) -> None:
+        raise Unreachable("gpu1 did not answer.", "Check that the host is up.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalTransport, "run", silent)
+        with pytest.raises(Unreachable, match="gpu1 did not answer"):
+            await Jobs(store).delete("c0ffee00")
+    assert store.ids() == {"c0ffee00", "feedface"}
+    await Jobs(store).delete("c0ffee00")
+    assert store.ids() == {"feedface"}, "it has no checkpoints"
 
 
 async def test_a_sweep_that_runs_or_was_asked_to_go_on_is_not_deleted(

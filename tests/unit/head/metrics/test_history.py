@@ -156,7 +156,7 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
         if found.due(at, {}, trains=trains, ended=False):
             found.add(at, world)
         if found.rests(at, generation, ()):
-            found.rest(at, world)
+            found.rest(at, world, ())
 
     for at, generation in ((10.0, 0), (11.0, 0), (13.0, 1), (14.0, 1), (18.0, 1)):
         look(at, generation)
@@ -176,5 +176,7 @@ def test_a_reload_finds_when_a_rank_was_lost() -> None:
     world = training("c", ranks, metrics=Metrics())
     for at, lost in ((10.0, ()), (11.0, (1,)), (12.0, (1,)), (13.0, ())):
         if found.rests(at, 0, lost):
-            found.rest(at, replace(world, lost=tuple(Lost(rank, "was killed", at) for rank in lost)))
+            assert found.rests(at, 0, lost), "to ask changes nothing"
+            now = replace(world, lost=tuple(Lost(rank, "was killed", at) for rank in lost))
+            found.rest(at, now, lost)
     assert [(p.at, p.lost) for p in found.since(0, idle=True)] == [(10.0, ()), (11.0, (1,)), (13.0, ())]

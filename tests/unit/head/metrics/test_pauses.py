@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.head.metrics import debugger_pauses
 from dtrain_lab.head.metrics.collector import MetricsCollector
-from dtrain_lab.head.metrics.debugger_pauses import Pauses
+from dtrain_lab.head.metrics.hangs import debugger_pauses
+from dtrain_lab.head.metrics.hangs.debugger_pauses import Pauses
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.world import State
 from dtrain_lab.world.members import Member, Members
@@ -19,7 +19,7 @@ def test_nobody_is_stuck_for_the_time_of_a_pause(monkeypatch: pytest.MonkeyPatch
 
     def waits(seconds: float) -> float | None:
         sample = RankSample(rank=0, operation="all_reduce", in_operation_s=seconds)
-        return held.without([sample])[0].in_operation_s
+        return held.since_last_pause([sample])[0].in_operation_s
 
     now = 10.0  # in the collective since 0 s
     held.update({1: ""})
@@ -30,7 +30,7 @@ def test_nobody_is_stuck_for_the_time_of_a_pause(monkeypatch: pytest.MonkeyPatch
     assert waits(95.0) == pytest.approx(5.0)
     assert waits(15.0) == pytest.approx(5.0), "it came while rank 1 was paused"
     assert waits(3.0) == 3.0
-    assert held.without([RankSample(rank=0)])[0].in_operation_s is None
+    assert held.since_last_pause([RankSample(rank=0)])[0].in_operation_s is None
 
 
 def test_the_verdict_on_a_hang_counts_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.head.metrics import unanswered_interrupts
 from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.hangs import unanswered_interrupts
+from dtrain_lab.head.metrics.hangs.unanswered_interrupts import UnansweredInterrupts
 from dtrain_lab.head.metrics.snapshot import Snapshot
-from dtrain_lab.head.metrics.unanswered_interrupts import UnansweredInterrupts
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.plan import NodePlan, Plan

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from io import StringIO
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.rank.output.routing import route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.wire import links
-from dtrain_lab.wire.links import CellReply
+from dtrain_lab.wire.links import CellOutput, CellReply
 from tests.waiting import wait_until
 
 
@@ -54,22 +55,24 @@ class Channel:
 
 
 class Rank:
-    """A rank's stdout, and the channel to its head."""
+    """A rank's stdout and stderr, and the channel to its head."""
 
     def __init__(self, thread: IOPubThread) -> None:
         session = Session(key=b"")
         self.channel = Channel()
         self.loop = thread.io_loop.asyncio_loop
-        self.stream = RankStream(session, thread, "stdout")
-        self.stream._should_watch = False
-        self.stream.flush_interval = 0.002
-        self.stream.set_parent({"header": {"msg_id": "c", "dtrain_cell": "c"}})
+        self.stream, self.stderr = (RankStream(session, thread, name) for name in ("stdout", "stderr"))
+        for stream in (self.stream, self.stderr):
+            stream._should_watch = False
+            stream.flush_interval = 0.002
+            stream.set_parent({"header": {"msg_id": "c", "dtrain_cell": "c"}})
         self.outbox = Outbox(self.loop)
         route_output(session, thread.background_socket, 0, self.outbox)
         opened = threading.Event()
 
         def open_it() -> None:
             self.stream.begin_count()
+            self.stderr.begin_count()
             self.outbox.open(self.channel)  # type: ignore[arg-type]
             opened.set()
 
@@ -99,7 +102,7 @@ def rank(iopub: IOPubThread, monkeypatch: pytest.MonkeyPatch) -> Rank:
     for name, value in vars(RankStream).copy().items():
         if name in ("straight", "write_serially"):  # set by the outbox
             monkeypatch.setattr(RankStream, name, value)
-    monkeypatch.setattr(RankStream, "regions", {"stdout": Memory()})
+    monkeypatch.setattr(RankStream, "regions", {"stdout": Memory(), "stderr": Memory()})
     monkeypatch.setattr(RankStream, "made", {})
     monkeypatch.setattr(RankStream, "_setup_stream_redirects", lambda *_: None)
     return Rank(iopub)
@@ -109,6 +112,30 @@ def test_each_line_is_shown_though_the_cell_goes_on(rank: Rank) -> None:
     for n in range(5):
         rank.stream.write(f"{n}\n")
         wait_until(lambda n=n: f"{n}\n" in rank.channel.text, 10, f"line {n}")
+
+
+def test_what_is_printed_below_a_finished_bar_comes_after_it(rank: Rank) -> None:
+    for stream in (rank.stream, rank.stderr):
+        stream.flush_interval = 60.0  # until the cell's end
+    for step in (1, 2):
+        rank.stderr.write(f"\r{50 * step}%")
+        rank.stderr.flush()
+    rank.stderr.write("\n")  # tqdm flushes the bar, and not this
+    rank.stream.write("done\n")
+    rank.stderr.write("warned\n")
+    rank.stream.write("saved\n")
+    rank.outbox.finish(CellReply("c", 0, "ok"), [rank.stream.write_out, rank.stderr.write_out])
+    sent = [m for m in rank.channel.messages if isinstance(m, CellOutput)]
+    shown = [(kind, "".join(m.text for m in run)) for kind, run in groupby(sent, lambda m: m.kind)]
+    assert shown == [
+        ("stderr", "\r50%\r100%\n"),
+        ("stdout", "done\n"),
+        ("stderr", "warned\n"),
+        ("stdout", "saved\n"),
+    ]
+    # nothing is taken for text that the head has not received
+    for stream in (rank.stream, rank.stderr):
+        assert stream._region.written == stream._sent
 
 
 def test_a_cell_that_prints_all_the_time_is_seen_to_do_so(rank: Rank) -> None:

@@ -57,6 +57,8 @@ def test_output_names_the_output_widget_that_captures_it() -> None:
     views.note("comm_msg", message("inner", msg_id=""))
     assert views.marked("display_data", table, "a")["transient"] == {"display_id": "t", "inside": "out"}
     assert views.marked("stream", {"name": "stdout"}, "a") == {"name": "stdout"}
+    error = {"ename": "ZeroDivisionError", "evalue": "by 0", "traceback": ["by 0"]}
+    assert views.marked("error", error, "a") == {**error, "transient": {"inside": "out"}}
     views.note("comm_msg", message("out", msg_id="", outputs=[]))  # the front end's state
     views.note("comm_msg", message("out", msg_id=""))
     assert views.marked("display_data", table, "a") is table

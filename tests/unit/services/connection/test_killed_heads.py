@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import socket
+import subprocess
+import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.errors import NotFound
-from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.machine import atomic_files, processes, supervision
 from dtrain_lab.services import endings, paths
 from dtrain_lab.services.connection import head_records, presence
 from dtrain_lab.services.worlds.worlds import Worlds
@@ -43,7 +49,7 @@ def left(folder: Path, name: str, *, log: str = "it broke\n", warm: bool = False
         host=socket.gethostname(),
         system=processes.system(),
         pid=pid,
-        started=processes.started() if pid == os.getpid() else 1.0,
+        started=processes.started(pid) if pid != DEAD else 1.0,
         warm=warm,
     )
     head_records.path_of(name).write_bytes(msgspec.json.encode(record))
@@ -52,11 +58,18 @@ def left(folder: Path, name: str, *, log: str = "it broke\n", warm: bool = False
 
 def test_a_killed_head_leaves_its_end_and_its_log(folder: Path) -> None:
     own = left(folder, "killed")
+    before = head_records.ending_of("killed")
+    assert Path(own).exists(), "to ask changes nothing"
+    assert endings.of("killed") is None
+    head_records.clean_up_killed("killed")
     ending = head_records.ending_of("killed")
     assert ending is not None
+    assert before is not None
+    assert replace(before, at=ending.at) == ending
     assert (ending.by, ending.name) == ("killed", "killed")
     assert Path(ending.log).read_text() == "it broke\n"
     assert not Path(own).exists()
+    assert not head_records.path_of("killed").exists()
     assert head_records.ending_of("killed") == ending, "it is found once"
     gone = f"ended unexpectedly: its head process is gone (its log: {ending.log})"
     assert cluster_endings.how(ending) == gone
@@ -92,3 +105,46 @@ async def test_whoever_asks_for_its_cluster_is_told(folder: Path, monkeypatch: p
     left(folder, "other", log="")
     with pytest.raises(NotFound, match='There is no cluster "other"'):
         await worlds.connect("other")
+
+
+def test_a_head_whose_folder_another_process_has_removed_is_worth_no_warning(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = left(folder, "killed")
+    record = head_records.read("killed")
+    assert record is not None
+    shutil.rmtree(own)
+    endings.note_killed(record)
+    assert not caplog.records
+
+
+async def test_a_client_removes_what_a_killed_head_has_left_beside_its_loop(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = subprocess.Popen(["sleep", "600"])
+    own = left(folder, "killed", pid=head.pid)
+    threads = []
+
+    def removed(path: str, **how: bool) -> None:
+        threads.append(threading.current_thread())
+        rmtree(path, **how)
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    client = Mock(id="killed", record=head_records.read("killed"))
+    client.name = "killed"
+    presence_of_head = presence.LocalHead(client)
+    await presence_of_head.open()
+    head.kill()
+    head.wait()
+    async with asyncio.timeout(20):
+        while not client.close.called:
+            await asyncio.sleep(0.01)
+    assert "ended unexpectedly: its head process is gone (its log: " in presence_of_head.gone().message
+    async with asyncio.timeout(20):
+        while Path(own).exists():
+            await asyncio.sleep(0.01)
+    assert threading.main_thread() not in threads
+    assert "ended unexpectedly: its head process is gone (its log: " in presence_of_head.gone().message
+    presence_of_head.close()
+    await supervision.here().close()

@@ -17,6 +17,12 @@ class ParentServer(NamedTuple):
     extension: bool
 
 
+def has_panel() -> bool:
+    """Return whether the page of this kernel's server has the Distributed panel."""
+    server = of_kernel()
+    return server is not None and server.extension
+
+
 def of_kernel() -> ParentServer | None:
     """Return this kernel's server; None if the process that started the kernel reads its output."""
     pid = jupyter_variables.server()

@@ -40,7 +40,7 @@ class Pauses:
         self.ranks = dict(ranks)
         self.places = {rank: place for rank, place in (places or {}).items() if rank in ranks}
 
-    def without(self, samples: list[RankSample]) -> list[RankSample]:
+    def since_last_pause(self, samples: list[RankSample]) -> list[RankSample]:
         """Return samples whose time in a collective counts from the end of the last pause.
 
         What stood before may move by now: while a rank is stepped, each step would be called a hang at once.
