@@ -7,7 +7,7 @@ import { Bar, IBarActions } from './cellBar';
 import { IPlacedBlock } from './text/interleaved';
 import { IWidgetNotes } from './displays';
 import { Failure, IFailureActions } from './failure';
-import { foldLines } from './lines/fold';
+import { foldLines } from './folding/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
 import { ILeft, ILeftRows, linesLeft, rowsOf } from './text/leftLines';

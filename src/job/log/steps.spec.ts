@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { foldLines, textOf } from '../../output/lines/fold';
+import { foldLines, textOf } from '../../output/folding/fold';
 import { ILine } from '../../output/lines/lines';
 import { rowsOf } from './lines';
 

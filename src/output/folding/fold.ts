@@ -1,11 +1,11 @@
 import { Group, IFolded, IMay, IRun } from './group';
-import { ILine, IPlace, IRange } from './lines';
+import { ILine, IPlace, IRange } from '../lines/lines';
 import { missingAtStart } from './missing';
 import { Order } from './order';
 import { Positions } from './positions';
 import { IShape, readShape } from './shape';
 import { Steps } from './steps';
-import { betweenGaps } from './trim';
+import { betweenGaps } from '../lines/trim';
 
 /** Lines that are folded, and their order. */
 export interface IFolding<T extends ILine> {

@@ -1,4 +1,4 @@
-import { INumber } from './numbers';
+import { INumber } from '../lines/numbers';
 
 /** A rank is behind in earnest from so many lines on; with fewer, its lines are on their way. */
 const BEHIND = 2;

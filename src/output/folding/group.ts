@@ -1,5 +1,5 @@
-import { ILine, IPlace, IRange } from './lines';
-import { INumber } from './numbers';
+import { ILine, IPlace, IRange } from '../lines/lines';
+import { INumber } from '../lines/numbers';
 import { IFamily } from './positions';
 import { IStep } from './steps';
 import { differing, IRead, MOST_LISTED, Values } from './values';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { foldLines, textOf as shown } from './fold';
-import { ILine, parseLines } from './lines';
+import { ILine, parseLines } from '../lines/lines';
 
 const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
 

@@ -1,4 +1,4 @@
-import { ILine } from './lines';
+import { ILine } from '../lines/lines';
 
 /** An entry that represents lines of one or several ranks. */
 interface IEntry {

@@ -1,4 +1,4 @@
-import { INumber } from './numbers';
+import { INumber } from '../lines/numbers';
 
 /**
  * Positions of a line among the lines of its ranks: indices of numbers, such as "0,2" → how many lines that
