@@ -27,6 +27,7 @@ function said(
       status={{ ...known, state, ranks, ...more }}
       ranks={ranks}
       choice="together"
+      hasChoice={ranks.length > 1}
       outcome={{ head: failure, rest: '' }}
       actions={actions}
       trans={trans}

@@ -25,12 +25,14 @@ export function Bar(props: {
   status: IRunStatus;
   ranks: readonly number[];
   choice: Choice;
+  /** Whether the output displayed can be chosen. */
+  hasChoice: boolean;
   /** Outcome of a failed cell; empty if unknown. */
   outcome: IOutcome;
   actions: IBarActions;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { status, ranks, trans, actions } = props;
+  const { status, trans, actions } = props;
   const { state } = status;
   const problem = problemOf(status);
   // without a connection to the server, the current state is unknown
@@ -64,7 +66,7 @@ export function Bar(props: {
           paused={paused}
         />
       </span>
-      {ranks.length > 1 && <Chips {...props} />}
+      {props.hasChoice && <Chips {...props} />}
       {alarm && (
         <span className="jp-DtrainOutput-chips">
           <Action

@@ -9,6 +9,7 @@ import { CellView } from './cellContent';
 import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput } from './runs/cellOutput';
+import { RunState } from './runs/storedRun';
 
 type Failure = CellRecord['failures'][number];
 
@@ -35,17 +36,25 @@ function raised(rank: number, type: string, line: number): Failure {
 }
 
 /** What a cell shows of which only rank 0 has printed, and the ranks of whom `failures` are. */
-function shown(choice: Choice, failures: readonly Failure[]): HTMLElement {
+function shown(
+  choice: Choice,
+  failures: readonly Failure[],
+  state: RunState = 'failed',
+  text = 'fine 0'
+): HTMLElement {
   const output = {
-    lines: [
-      {
-        text: 'fine 0',
-        ranks: [0],
-        error: false,
-        part: 0,
-        progress: false
-      }
-    ],
+    ranks: text ? [0] : [],
+    lines: text
+      ? [
+          {
+            text,
+            ranks: [0],
+            error: false,
+            part: 0,
+            progress: false
+          }
+        ]
+      : [],
     area: [],
     failure: null
   } as unknown as ICellOutput;
@@ -56,7 +65,7 @@ function shown(choice: Choice, failures: readonly Failure[]): HTMLElement {
         output,
         ranks: [0, 1, 2],
         status: {
-          state: 'failed',
+          state,
           record: record({ failures: [...failures] }),
           cluster: null,
           seconds: 1,
@@ -126,5 +135,16 @@ it('has no block for a rank that has printed nothing', () => {
   ];
   expect(blocks.map(block => block.getAttribute('aria-label'))).toEqual([
     'Rank 0'
+  ]);
+});
+
+it('has no choice of ranks in a cell that was interrupted while queued', () => {
+  const chips = (state: RunState, text?: string): number =>
+    shown('together', [], state, text).querySelectorAll(
+      '.jp-DtrainOutput-chips button'
+    ).length;
+  expect([chips('not run', ''), chips('interrupted', '')]).toEqual([0, 0]);
+  expect([chips('interrupted'), chips('failed', ''), chips('done')]).toEqual([
+    5, 5, 5
   ]);
 });

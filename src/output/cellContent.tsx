@@ -7,7 +7,7 @@ import { Bar, IBarActions } from './cellBar';
 import { IPlacedBlock } from './text/interleaved';
 import { IWidgetNotes } from './displays';
 import { Failure, IFailureActions } from './failure';
-import { foldLines } from './lines/fold';
+import { foldLines } from './folding/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
 import { ILeft, ILeftRows, linesLeft, rowsOf } from './text/leftLines';
@@ -135,6 +135,8 @@ export function CellView(props: {
   const isAbove = !between.length || choice !== 'by rank';
   const rank = typeof choice === 'number' ? choice : null;
   const own = status.state === 'interrupted' || status.state === 'not run';
+  // of a cell that was interrupted while queued, there is nothing to choose from
+  const isEmpty = own && !isCut && !output.ranks.length && !output.lines.length;
   const { record, said } = status;
   const raised = (record?.result ?? record)?.failures.filter(
     f => f.kind === 'raised'
@@ -159,6 +161,7 @@ export function CellView(props: {
         status={status}
         ranks={ranks}
         choice={choice}
+        hasChoice={ranks.length > 1 && !isEmpty}
         outcome={outcome}
         actions={actions}
         trans={trans}

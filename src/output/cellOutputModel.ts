@@ -136,14 +136,16 @@ export class CellOutputModel implements IDisposable {
     const { clusters, names, runs } = this._context;
     const { failure } = output;
     const live = runs.isLive(cell);
-    const status = runStatusOf(
-      cell,
-      found,
-      run,
-      live,
-      !!failure,
-      names,
-      runs.seenRun(cell)
+    if (failure?.refused) {
+      // the record is of the run before
+      return {
+        ...{ state: 'not run', record: null, cluster: null, seconds: null },
+        ...{ ranks: [], said: failure.said }
+      };
+    }
+    const seen = runs.seenRun(cell);
+    const status = this._timed(
+      runStatusOf(cell, found, run, live, output, names, seen)
     );
     const state =
       failure?.interrupted && status.state === 'failed'
@@ -163,6 +165,20 @@ export class CellOutputModel implements IDisposable {
       unheard:
         clusters.link === 'lost' ? { since: clusters.lastFrameAt } : undefined
     };
+  }
+
+  /** With the time at which the kernel has reported the end, until the cluster has. */
+  private _timed(status: IRunStatus): IRunStatus {
+    const { record, state, seconds } = status;
+    if (!record || record.state === 'ended' || !state || !isOver(state)) {
+      this._took = null;
+      return status;
+    }
+    // the time until the page knew would be wrong in the digits of a short one
+    this._took ??= {
+      seconds: seconds !== null && seconds < 1 ? null : seconds
+    };
+    return { ...status, ...this._took };
   }
 
   private _show(
@@ -297,6 +313,8 @@ export class CellOutputModel implements IDisposable {
   private _shown: IShownCell | null = null;
   private _throttle = new Throttler(() => this._read(), { limit: EVERY });
   private _ticks = false;
+  /** The time of a cell whose end only the kernel has reported. */
+  private _took: Pick<IRunStatus, 'seconds'> | null = null;
   /** All lines, once the user has requested those that the page dropped. */
   private _whole: IWhole | null = null;
   private _wholeAt = 0;

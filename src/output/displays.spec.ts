@@ -16,7 +16,8 @@ function mark(
 ): [Element, Marked] {
   const widgets = contents.map(html => {
     const widget = new Widget();
-    widget.node.innerHTML = `<div class="jp-OutputArea-output">${html}</div>`;
+    const lacks = html === GONE ? ' jupyter-widgets' : '';
+    widget.node.innerHTML = `<div class="jp-OutputArea-output${lacks}">${html}</div>`;
     return widget;
   });
   const node = document.createElement('div');
@@ -36,6 +37,8 @@ function mark(
   return [node, markDisplays(area, output, 'together', [0, 1], true, ended)];
 }
 
+/** What ipywidgets shows of a widget whose model it does not find. */
+const GONE = 'Error displaying widget: model not found';
 const SLIDER =
   '<div class="jupyter-widgets widget-inline-hbox widget-slider"><i role="slider"></i></div>';
 const BUTTON = '<button class="jupyter-widgets jupyter-button widget-button">';
@@ -133,4 +136,11 @@ it('tells a widget that was never loaded from one that is disabled', () => {
   expect([gone, ofCopy]).toEqual([1, []]);
   const slider = notesOfCopy(mark([SLIDER], false)[1]);
   expect([slider.dead, slider.disconnected]).toEqual([[], [1]]);
+});
+
+it('names the rank whose widget is gone with its process, as it does not return by itself', () => {
+  const [, ended] = mark([GONE], false);
+  expect([ended.gone, ended.unloaded]).toEqual([0, [1]]);
+  const [, alive] = mark([GONE], true);
+  expect([alive.gone, alive.unloaded]).toEqual([1, []]);
 });

@@ -13,11 +13,9 @@ import {
   mightChange,
   viewsOf
 } from '../jupyterlab/ipywidgets';
+import { beyondFirst, ranksBeyondFirst } from './displayLimit';
 import { Choice, countParts, orderOf, WIDE } from './lines/parts';
 import { ICellOutput, shapeOf } from './runs/cellOutput';
-
-/** Maximum number of figures, tables and ranks with widgets that are displayed initially. */
-const FIRST = 8;
 
 /**
  * Hide outputs that the view displays itself, and label each display with its rank.
@@ -29,8 +27,8 @@ const FIRST = 8;
  * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
  * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
  * model in any kernel, the ranks with widgets that no longer respond, those whose widgets have lost their
- * kernel, and those with widgets that were not loaded in time; and, for both reasons, the ranks with widgets that
- * take no input, but might seem to change still.
+ * kernel, and those with widgets that were not loaded before their processes ended; and, for both reasons, the ranks
+ * with widgets that take no input, but might seem to change still.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -44,14 +42,14 @@ export function markDisplays(
   const parts = countParts(output.lines, output.parts);
   const figures = new Map<number, number>();
   const { widgets, node } = area;
-  const counts = { figure: 0, table: 0 };
-  const withWidgets = new Set<number>();
+  /** Displays of ranks that are not hidden so far. */
+  const displayed: { index: number; place: number }[] = [];
   const dead = new Set<number>();
   const disconnected = new Set<number>();
   const unloaded = new Set<number>();
   const still = { dead: new Set<number>(), disconnected: new Set<number>() };
-  let beyond = 0;
   let gone = 0;
+  const hidden = new Set<number>();
   const order = widgets
     .map((_, i) => i)
     .sort((a, b) => (output.places[a] ?? 0) - (output.places[b] ?? 0));
@@ -60,15 +58,20 @@ export function markDisplays(
     const other = rank !== null && place !== rank;
     const kind = output.kinds[i];
     const widget = widgets[i];
-    let hidden =
+    let hides =
       place === null ||
       (place !== undefined && other) ||
       (kind === 'widget' ? isClosed(widget) : isBlank(widget));
-    if (typeof place === 'number' && !hidden && isGone(widget)) {
-      hidden = true;
-      gone++;
+    if (typeof place === 'number' && !hides && isGone(widget)) {
+      hides = true;
+      // of a rank whose process has ended, it never comes back by itself
+      if (ended.has(place)) {
+        unloaded.add(place);
+      } else {
+        gone++;
+      }
     }
-    if (kind === 'widget' && !hidden && typeof place === 'number') {
+    if (kind === 'widget' && !hides && typeof place === 'number') {
       const isOver = ended.has(place);
       const controls = controlsOf(widget);
       const lost = controls.filter(c => isOver || isDisconnected(c));
@@ -83,18 +86,24 @@ export function markDisplays(
         (isOver ? still.dead : still.disconnected).add(place);
       } else if (isOver && isLoading(widget)) {
         unloaded.add(place);
-        hidden = true; // it would say so forever
+        hides = true; // it would say so forever
       }
     }
-    if (typeof place === 'number' && !hidden) {
-      // a rank's progress bars are shown all or not at all: only the last one moves
-      const many =
-        kind === 'widget' ? withWidgets.add(place).size : ++counts[kind];
-      hidden = !all && many > FIRST;
-      beyond += hidden ? 1 : 0;
+    if (typeof place === 'number' && !hides) {
+      displayed.push({ index: i, place });
     }
-    widget.node.toggleAttribute('data-dtrain-hidden', hidden);
+    if (hides) {
+      hidden.add(i);
+    }
+  }
+  const later = all ? [] : laterOf(displayed, output.kinds);
+  later.forEach(i => hidden.add(i));
+  for (const i of order) {
+    const place = output.places[i];
+    const widget = widgets[i];
+    widget.node.toggleAttribute('data-dtrain-hidden', hidden.has(i));
     if (typeof place === 'number') {
+      const kind = output.kinds[i];
       widget.node.dataset.dtrainRank = String(place);
       const shape = shapeOf(kind);
       widget.node.dataset.dtrainKind = shape;
@@ -102,12 +111,12 @@ export function markDisplays(
       const after = (shape === 'wide' ? WIDE : 0) + place;
       const from = orderOf(output.parts[i], parts, place, choice, ranks);
       widget.node.style.order = String(from + after);
-      if (shape === 'figure' && !hidden) {
+      if (shape === 'figure' && !hidden.has(i)) {
         figures.set(from, (figures.get(from) ?? 0) + 1);
       }
     }
   }
-  const any = counts.figure + counts.table + withWidgets.size > 0;
+  const any = displayed.length > 0;
   node.toggleAttribute('data-dtrain-displays', any);
   node.style.setProperty(
     '--jp-dtrain-columns',
@@ -118,7 +127,7 @@ export function markDisplays(
   const sorted = (some: Set<number>): number[] =>
     [...some].sort((a, b) => a - b);
   return {
-    beyond,
+    beyond: later.length,
     any,
     gone,
     dead: sorted(dead),
@@ -131,6 +140,22 @@ export function markDisplays(
   };
 }
 
+/** Indices of the displays that are not displayed initially. */
+function laterOf(
+  displayed: readonly { index: number; place: number }[],
+  kinds: ICellOutput['kinds']
+): number[] {
+  const later = (['figure', 'table'] as const).flatMap(kind => {
+    const own = displayed.filter(({ index }) => kinds[index] === kind);
+    const beyond = beyondFirst(own.map(({ place }) => place));
+    return own.filter((_, i) => beyond.has(i));
+  });
+  const widgets = displayed.filter(({ index }) => kinds[index] === 'widget');
+  const ranks = ranksBeyondFirst(widgets.map(({ place }) => place));
+  later.push(...widgets.filter(({ place }) => ranks.has(place)));
+  return later.map(({ index }) => index);
+}
+
 /** Ranks with widgets that no longer change: their processes have ended, or they have lost their kernel. */
 export interface IStill {
   dead: readonly number[];
@@ -139,7 +164,7 @@ export interface IStill {
 
 /** What is to be said of the widgets of a cell. */
 export interface IWidgetNotes {
-  /** Number of widgets that can't be displayed: no kernel has their models. */
+  /** Number of widgets of living ranks that can't be displayed: no kernel has their models. */
   gone: number;
   /** Ranks with widgets that are disabled, as their processes have ended. */
   dead: readonly number[];

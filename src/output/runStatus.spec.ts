@@ -12,6 +12,12 @@ import { glyphOf, problemText, timeText } from './runTexts';
 
 const names = new KernelRecords();
 const trans = nullTranslator.load('dtrain_lab');
+/** A cell whose ranks have printed nothing. */
+const QUIET = { failure: null, ranks: [] };
+const FAILED = {
+  failure: { sentence: 'x', rows: [], interrupted: false },
+  ranks: []
+};
 
 const cell = (
   count: number | null,
@@ -33,7 +39,7 @@ function status(
   const cluster = makeCluster();
   const metrics = { ...cluster.metrics, verdicts };
   const found = { record: record(more), cluster: { ...cluster, metrics } };
-  return runStatusOf(cell(3), found, null, false, false, names);
+  return runStatusOf(cell(null), found, null, false, QUIET, names);
 }
 
 const RUNNING = { state: 'running' as const, ended_at: null };
@@ -44,7 +50,7 @@ it('never says done of what is not known to be', () => {
     run: IRun | null,
     source?: string
   ): string | null =>
-    runStatusOf(cell(count, source), null, run, false, false, names).state;
+    runStatusOf(cell(count, source), null, run, false, QUIET, names).state;
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
   expect(of(null, run)).toBeNull();
   expect(of(null, null)).toBeNull();
@@ -54,7 +60,7 @@ it('never says done of what is not known to be', () => {
   expect(of(3, null, '%distributed wait')).toBe('done');
   const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
   expect(
-    runStatusOf(cell(null), null, kept, false, false, names)
+    runStatusOf(cell(null), null, kept, false, QUIET, names)
   ).toMatchObject({
     state: 'interrupted',
     seconds: 2,
@@ -64,21 +70,21 @@ it('never says done of what is not known to be', () => {
   expect(of(3, done)).toBe('done');
   expect(of(null, done)).toBeNull(); // outputs were stripped from the notebook
   expect(
-    runStatusOf(cell(null, undefined, 1), null, done, false, false, names).state
+    runStatusOf(cell(null, undefined, 1), null, done, false, QUIET, names).state
   ).toBe('done'); // the notebook was saved during the run
   // the cluster was stopped, so there is no record: the failure is still shown
-  expect(runStatusOf(cell(3), null, run, false, true, names)).toMatchObject({
+  expect(runStatusOf(cell(3), null, run, false, FAILED, names)).toMatchObject({
     state: 'failed',
     ranks: [0, 1]
   });
-  expect(runStatusOf(cell(null), null, run, true, false, names).state).toBe(
+  expect(runStatusOf(cell(null), null, run, true, QUIET, names).state).toBe(
     'waiting'
   );
 });
 
 it('does not say queued of a run whose record is gone with its cluster', () => {
   const of = (seen: IRun | null): IRunStatus =>
-    runStatusOf(cell(null), null, null, true, false, names, seen);
+    runStatusOf(cell(null), null, null, true, QUIET, names, seen);
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1], started: 1 };
   expect(of(run)).toMatchObject({ state: 'running', ranks: [0, 1] });
   expect(timeText(of(run), trans)).toContain('running for');
@@ -89,7 +95,7 @@ it('does not say queued of a run whose record is gone with its cluster', () => {
 
 it('says that the end of a run is not known, where no cluster knows it', () => {
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
-  const known = runStatusOf(cell(null), null, run, false, false, names);
+  const known = runStatusOf(cell(null), null, run, false, QUIET, names);
   expect(glyphOf(known, trans)).toBeNull(); // a cluster's record may still arrive
   expect(glyphOf({ ...known, noEnd: true }, trans)?.kind).toBe('off');
 });
@@ -169,4 +175,39 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
   expect(problemOf(status(RUNNING, [elsewhere]))).toBeNull();
   expect(problemOf(status({}, [makeVerdict({})]))).toBeNull();
+});
+
+it('runs once ranks have printed, and is done once the kernel says so, where the cluster says it later', () => {
+  const of = (
+    more: Partial<CellRecord> | null,
+    ranks: readonly number[],
+    count: number | null,
+    errors = 0
+  ): IRunStatus['state'] => {
+    const one = cell(count, undefined, errors);
+    const outputs = { length: errors, get: () => ({ type: 'error' }) };
+    Object.assign(one.model, { outputs });
+    const cluster = makeCluster();
+    const found = more && { record: record(more), cluster };
+    const output = { failure: null, ranks };
+    const live = count === null;
+    return runStatusOf(one, found, null, live, output, names).state;
+  };
+  const waits = { state: 'waiting' as const, started_at: null, ended_at: null };
+  expect([of(null, [], null), of(null, [0], null)]).toEqual([
+    'waiting',
+    'running'
+  ]);
+  expect([of(waits, [], null), of(waits, [1], null)]).toEqual([
+    'waiting',
+    'running'
+  ]);
+  expect([of(RUNNING, [0], null), of(RUNNING, [0], 3)]).toEqual([
+    'running',
+    'done'
+  ]);
+  // ranks may run on where only the kernel was interrupted, where it does not wait, and in an earlier cell
+  expect(of(RUNNING, [0], 3, 1)).toBe('running');
+  expect(of({ ...RUNNING, detached: true }, [0], 3)).toBe('running');
+  expect(of(RUNNING, [0], 2)).toBe('running');
 });

@@ -1,11 +1,12 @@
 import { CodeCell } from '@jupyterlab/cells';
 
 import { CellRecord, Cluster, IKernelRecords, Verdict } from '../tokens';
-import { isDetached, showsEarlier } from './runs/cellOutput';
+import { ICellOutput, isDetached, showsEarlier } from './runs/cellOutput';
 import {
   IClusterRecord,
   IRun,
   isOver,
+  numberOf,
   RunState,
   stateOf
 } from './runs/storedRun';
@@ -34,24 +35,43 @@ export interface IRunStatus {
   unheard?: { since: Date | null };
 }
 
-/** Combine what the cluster, the notebook and the outputs tell about a cell. */
+/**
+ * Combine what the cluster, the notebook and the outputs tell about a cell. The kernel may report sooner than the
+ * cluster that it runs, or has ended.
+ */
 export function runStatusOf(
   cell: CodeCell,
   found: IClusterRecord | null,
   run: IRun | null,
   live: boolean,
-  failed: boolean,
+  output: Pick<ICellOutput, 'failure' | 'ranks'>,
   names: Pick<IKernelRecords, 'notebookName'>,
   /** The run that this page's kernel executes, as its cluster recorded it last. */
   seen: IRun | null = null
 ): IRunStatus {
   const { executionCount, sharedModel } = cell.model;
-  const earlier = showsEarlier(sharedModel.getSource());
+  const source = sharedModel.getSource();
+  const earlier = showsEarlier(source);
+  const failed = !!output.failure;
+  const begun = output.ranks.length > 0 ? 'running' : 'waiting';
   if (found) {
     const { record, cluster } = found;
-    const state = stateOf(record);
+    const known = stateOf(record);
+    // an error may mean that only the kernel has stopped waiting for the ranks
+    const hasSucceeded =
+      !live &&
+      !record.detached &&
+      !earlier &&
+      executionCount === numberOf(record) &&
+      !hasError(cell);
+    const state =
+      hasSucceeded && !isOver(known)
+        ? 'done'
+        : known === 'waiting'
+          ? begun
+          : known;
     const began = record.started_at;
-    const end = record.ended_at ?? (isOver(state) ? null : Date.now() / 1000);
+    const end = record.ended_at ?? (isOver(known) ? null : Date.now() / 1000);
     return {
       state,
       record,
@@ -75,7 +95,7 @@ export function runStatusOf(
     };
   }
   if (live) {
-    return { ...nothing, state: earlier ? 'running' : 'waiting' };
+    return { ...nothing, state: earlier ? 'running' : begun };
   }
   // tools that strip outputs, for example before a commit, keep the cell's metadata
   const stripped =
@@ -96,11 +116,17 @@ export function runStatusOf(
       said: run.said
     };
   }
-  if (executionCount === null || isDetached(sharedModel.getSource())) {
+  if (executionCount === null || isDetached(source)) {
     return { ...nothing, state: null };
   }
   const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
+}
+
+function hasError({ model: { outputs } }: CodeCell): boolean {
+  return Array.from({ length: outputs.length }, (_, i) => outputs.get(i)).some(
+    output => output.type === 'error'
+  );
 }
 
 /** Seconds for which the ranks have run a cell that has not ended, as far as known. */

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 
 import { parseBar } from '../../output/lines/lines';
 import { numbersOf } from '../../output/lines/numbers';
-import { familiesOf } from '../../output/lines/positions';
+import { familiesOf } from '../../output/folding/positions';
 import { rowsOf } from './lines';
 
 vi.mock('../../output/lines/lines', async original => {
@@ -13,7 +13,7 @@ vi.mock('../../output/lines/numbers', async original => {
   const real = await original<{ numbersOf: typeof numbersOf }>();
   return { ...real, numbersOf: vi.fn(real.numbersOf) };
 });
-vi.mock('../../output/lines/positions', async original => {
+vi.mock('../../output/folding/positions', async original => {
   const real = await original<{ familiesOf: typeof familiesOf }>();
   return { ...real, familiesOf: vi.fn(real.familiesOf) };
 });

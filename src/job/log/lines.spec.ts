@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { plain } from '../../output/lines/ansi';
-import { foldLines, textOf } from '../../output/lines/fold';
+import { foldLines, textOf } from '../../output/folding/fold';
 import { parseLines } from '../../output/lines/lines';
 import { LogLine, LogPiece } from '../../tokens';
 import { matchesIn } from './find';

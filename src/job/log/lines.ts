@@ -1,7 +1,7 @@
 import { formatRanks } from '../../metrics/format';
-import { fold as foldedLines, textOf } from '../../output/lines/fold';
+import { fold as foldedLines, textOf } from '../../output/folding/fold';
 import { ILine } from '../../output/lines/lines';
-import { IShape, readShape } from '../../output/lines/shape';
+import { IShape, readShape } from '../../output/folding/shape';
 import { LogLine } from '../../tokens';
 import { followingLines, ICause } from './causedErrors';
 import { blocksIn, foldTracebacks, isHead, markFailed } from './tracebacks';

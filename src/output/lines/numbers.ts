@@ -81,12 +81,9 @@ const NEAR_WHOLE = 64;
 
 /** Values that are close to each other: an outlier keeps its own line. */
 export function near(low: number, high: number, whole: boolean): boolean {
-  if (whole) {
-    return high - low <= NEAR_WHOLE || (low > 0 && high <= 3 * low);
-  }
+  const [small, large] = [Math.abs(low), Math.abs(high)].sort((a, b) => a - b);
   return (
-    high - low <= 1 ||
-    (low > 0 && high <= 10 * low) ||
-    (high < 0 && low >= 10 * high)
+    high - low <= (whole ? NEAR_WHOLE : 1) ||
+    (small > 0 && large <= (whole ? 3 : 10) * small)
   );
 }

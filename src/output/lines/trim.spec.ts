@@ -2,7 +2,7 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { expect, it } from 'vitest';
 
 import { readOutputs } from '../runs/cellOutput';
-import { foldLines } from './fold';
+import { foldLines } from '../folding/fold';
 import { NOTHING, readNotice } from './omitted';
 import {
   around,

@@ -120,3 +120,18 @@ it.each([
   const output = { output_type: 'display_data', metadata: {}, data };
   expect(kindOf(output)).toBe(kind);
 });
+
+it('says why a cluster has refused a cell, and what to do, as of other cells that were not run', () => {
+  const model = new CodeCellModel({});
+  const traceback = ['Rank 2 was lost.', 'Restart: %distributed restart 2.'];
+  const evalue = traceback.join(' ');
+  model.outputs.fromJSON([
+    { output_type: 'error', ename: 'Conflict', evalue, traceback }
+  ]);
+  const { failure, places } = readOutputs({ model } as unknown as CodeCell);
+  expect(failure).toMatchObject({
+    refused: true,
+    said: [{ code: 'not_run', values: { why: evalue } }]
+  });
+  expect(places).toEqual([null]);
+});

@@ -39,13 +39,14 @@ export interface ICellOutput {
    * The sentence of a failure, and its tracebacks; null if there is none.
    *
    * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster. `stop`: who, and when, in
-   * notebooks of an earlier version.
+   * notebooks of an earlier version. `refused`: the cluster has run it on no rank.
    */
   failure: {
     sentence: string;
     rows: readonly string[];
     interrupted: boolean;
     stopped?: boolean;
+    refused?: boolean;
     stop?: SummaryPart['values'];
     /** The sentence in parts, where no record has them. */
     said?: readonly SummaryPart[];
@@ -156,6 +157,12 @@ export function readOutputs(cell: CodeCell): ICellOutput {
     } else if (isError(output) && output.ename === REFUSED) {
       failure = refusedBy(output);
       places.push(failure ? null : undefined);
+    } else if (isError(output) && output.ename === CONFLICT) {
+      const why = output.traceback.map(plain).join(' ');
+      const said = [{ code: 'not_run', values: { why } }];
+      const what = { interrupted: false, refused: true, said };
+      failure = { sentence: why, rows: [], ...what };
+      places.push(null);
     } else if (isDisplayData(output) || isDisplayUpdate(output)) {
       const ours = output.metadata.dtrain as IOurs | undefined;
       stop = ours?.stop ?? stop;
@@ -191,6 +198,8 @@ export function readOutputs(cell: CodeCell): ICellOutput {
 
 /** Errors that the magic raises for a cell that it sends to no rank. */
 const REFUSED = 'BadCell';
+/** The error with which a cluster refuses a cell, for example because a rank is lost. */
+const CONFLICT = 'Conflict';
 
 /** A syntax error: its place, line, caret and message; null if it has no place. */
 function refusedBy({ evalue, traceback }: IError): ICellOutput['failure'] {

@@ -3,7 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { foldLines } from '../lines/fold';
+import { foldLines } from '../folding/fold';
 import { parseLines } from '../lines/lines';
 import { countLines, countsText, NOTHING, readNotice } from '../lines/omitted';
 import { around, betweenMarks, markText, withoutMiddle } from '../lines/trim';

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatCount, formatRanks, formatShare } from '../../metrics/format';
-import { placesOf, textOf } from '../lines/fold';
+import { placesOf, textOf } from '../folding/fold';
 import { IBar, ILine, IPlace, parseBar, withoutBar } from '../lines/lines';
 import { IAreaRow } from '../runs/cellOutput';
 import { mergeBars } from './bars';

@@ -1,5 +1,5 @@
-import { parseBar } from './lines';
-import { INumber, numbersOf } from './numbers';
+import { parseBar } from '../lines/lines';
+import { INumber, numbersOf } from '../lines/numbers';
 import { familiesOf, IFamily } from './positions';
 
 /** What is read from the text of a line to fold it; it is the same each time. */

@@ -1,23 +1,8 @@
-import { ILine, IPlace, IRange } from './lines';
-import { INumber } from './numbers';
-import { Order } from './order';
-import { missingAtStart } from './missing';
-import { Positions } from './positions';
-import { IShape, readShape } from './shape';
-import { betweenGaps } from './trim';
+import { ILine, IPlace, IRange } from '../lines/lines';
+import { INumber } from '../lines/numbers';
+import { IFamily } from './positions';
+import { IStep } from './steps';
 import { differing, IRead, MOST_LISTED, Values } from './values';
-
-/** Lines that are folded, and their order. */
-export interface IFolding<T extends ILine> {
-  /** What a line is folded by, as from `readShape`. */
-  shape: (line: T) => IShape;
-  /** Whether two lines may be folded; all may by default. */
-  may?: (one: T, other: T) => boolean;
-  /** Whether a line stays by itself. */
-  alone?: (line: T) => boolean;
-  /** When a line was printed, s, if lines before the first one are missing. */
-  time?: (line: T) => number;
-}
 
 /** Lines that are displayed as one. */
 export interface IFolded<T extends ILine> {
@@ -28,13 +13,15 @@ export interface IFolded<T extends ILine> {
 }
 
 /** Lines of different ranks that are displayed as one. */
-class Group<T extends ILine> {
+export class Group<T extends ILine> {
   constructor(
     readonly shape: string,
     /** Key that adjacent groups share if they are sorted by rank. */
     readonly like: string | null,
+    /** Key that groups share whose first lines are equal. */
+    readonly same: string,
     first: IRun<T>,
-    private _may: (one: T, other: T) => boolean
+    private _may: IMay<T>
   ) {
     this.error = first.line.error;
     this._add(first);
@@ -42,21 +29,25 @@ class Group<T extends ILine> {
 
   /**
    * Add a line of other ranks if all lines then differ in at most one number, or in several positions that
-   * have the same integer within each line, and each rank has printed as many such lines before.
+   * have the same integer within each line, each rank has printed as many such lines before, and they can be of one step.
    */
   take(last: IRun<T>): boolean {
     const { line, numbers } = last;
     const [first] = this._run;
     if (
       line.ranks.some(rank => this.ranks.has(rank)) ||
-      !this._may(first.line, line)
+      !this._may.fold(first.line, line)
     ) {
       return false;
     }
     const differ = differing(this._at, first.numbers, numbers);
     if (
       differ === null ||
-      (differ.length && !this._valuesAt(differ).fits(last))
+      (differ.length &&
+        !(
+          this._may.differ(first, last, differ) &&
+          this._valuesAt(differ).fits(last)
+        ))
     ) {
       return false;
     }
@@ -132,9 +123,18 @@ class Group<T extends ILine> {
 }
 
 /** A line of a group. */
-interface IRun<T extends ILine> extends IRead {
+export interface IRun<T extends ILine> extends IRead, IStep {
   line: T;
   own: INumber | null;
+  families: readonly IFamily[];
+}
+
+/** What else decides whether lines become one. */
+export interface IMay<T extends ILine> {
+  /** Whether two lines may be folded. */
+  fold: (one: T, other: T) => boolean;
+  /** Whether they may differ in the numbers at these indices. */
+  differ: (one: IRun<T>, other: IRun<T>, at: readonly number[]) => boolean;
 }
 
 /** The ranks that name themselves in the lines of a group; null if they don't. */
@@ -185,110 +185,4 @@ function counts(all: readonly IRankNumber[]): string | null {
     return `${first.of.text}…${last.of.text}`;
   }
   return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;
-}
-
-/** Number of groups of a shape with which a line is compared. */
-const MOST_COMPARED = 64;
-
-/**
- * Fold lines of different ranks that differ in one number, or in an integer that occurs at several places, into
- * the lowest rank's. The number of the rank itself, in "rank 0 epoch 1 loss 2.137", may differ besides.
- *
- * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
- * between. A rank's first line of a kind is folded with the first ones of other ranks, its second with their
- * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and
- * within stderr. Numbers that differ independently are not replaced by ranges, so that no combination is shown that no
- * rank has printed.
- */
-export function foldLines(lines: readonly ILine[]): ILine[] {
-  const shape = ({ text, error, ranks }: ILine): IShape =>
-    readShape(text, error, true, ranks);
-  return betweenGaps(lines).flatMap(some =>
-    fold(some, { shape }).map(({ line }) => line)
-  );
-}
-
-/** Of a line that stays by itself. */
-const APART = { numbers: [], own: null, shape: '', like: null, families: [] };
-
-/** As `foldLines`, with the lines that each one stands for. */
-export function fold<T extends ILine>(
-  lines: readonly T[],
-  { shape: shapeOf, may = () => true, alone, time }: IFolding<T>
-): IFolded<T>[] {
-  const order = new Order<Group<T>>();
-  const all = lines.map(line => {
-    // lines without a rank are not folded
-    const apart = !line.ranks.length || !!alone?.(line);
-    return { line, apart, read: apart ? APART : shapeOf(line) };
-  });
-  const counted = new Positions(
-    time &&
-      missingAtStart(
-        all.map(({ line, read: { families } }) => ({
-          ranks: line.ranks,
-          families,
-          time: time(line)
-        }))
-      )
-  );
-  for (const { line, apart, read } of all) {
-    const { numbers, own, shape } = read;
-    const positions = counted.add(line.ranks, read.families);
-    const last = { line, numbers, own, positions };
-    const take = (group: Group<T>): boolean => group.take(last);
-    const known = apart ? null : order.find(shape, line, take, MOST_COMPARED);
-    const group = known ?? order.push(new Group(shape, read.like, last, may));
-    order.note(line, group);
-  }
-  return inRankOrder(order.all).map(group => group.folded());
-}
-
-/** A folded line as text: what differs is where its number is, or after the line. */
-export function textOf({ text, range }: ILine): string {
-  if (!range) {
-    return text;
-  }
-  const { low, high, inline } = range;
-  const replaced = placesOf(range).reduceRight(
-    (shown, place) =>
-      `${shown.slice(0, place.start)}${place.inline}${shown.slice(place.end)}`,
-    text
-  );
-  return inline === null ? `${replaced} (${low} to ${high})` : replaced;
-}
-
-/** What is displayed in place of numbers of a folded line, from left to right. */
-export function placesOf(range: IRange): IPlace[] {
-  const { low, high, inline, also = [], own } = range;
-  const places =
-    inline === null
-      ? []
-      : [range, ...also].map(({ start, end }) => ({
-          ...{ start, end, low, high, inline }
-        }));
-  return [...places, ...(own ? [own] : [])].sort((a, b) => a.start - b.start);
-}
-
-/** Sort adjacent lines that differ in numbers only, and states of one progress bar, by rank, not arrival. */
-function inRankOrder<T extends ILine>(groups: readonly Group<T>[]): Group<T>[] {
-  const found: Group<T>[] = [];
-  let run: Group<T>[] = [];
-  const end = (): void => {
-    const first = (group: Group<T>): number => Math.min(...group.ranks);
-    found.push(...run.sort((a, b) => first(a) - first(b)));
-    run = [];
-  };
-  for (const group of groups) {
-    const next =
-      group.like !== null &&
-      run[0]?.like === group.like &&
-      run.every(known => [...group.ranks].every(r => !known.ranks.has(r)));
-    if (!next) {
-      end();
-    }
-    run.push(group);
-  }
-  end();
-  return found;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { foldLines, textOf as shown } from './fold';
-import { ILine, parseLines } from './lines';
+import { ILine, parseLines } from '../lines/lines';
 
 const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
 
@@ -141,4 +141,14 @@ it('leaves a value that stands out a line of its own', () => {
   ]);
   expect(fold('[0] loss 2.1\n[1] loss 900.5\n')).toHaveLength(2);
   expect(fold('[0] loss 2.1\n[1] loss nan\n')).toHaveLength(2);
+});
+
+it('folds values of either sign, as if all had the same one', () => {
+  const rows = (...of: string[]): string[] =>
+    fold(of.map((n, rank) => `[${rank}] temp ${n}\n`).join('')).map(shown);
+  expect(rows('-1.5', '-0.5', '0.5')).toEqual(['temp -1.5 (-1.5 to 0.5)']);
+  expect(rows('2.5', '-2.0')).toEqual(['temp 2.5 (-2.0 to 2.5)']);
+  expect(rows('-100', '80')).toEqual(['temp -100, 80']);
+  expect(rows('-0.5', '90.5')).toHaveLength(2);
+  expect(rows('-90.5', '0.5')).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { INumber, near } from './numbers';
+import { INumber, near } from '../lines/numbers';
 import { IPositions } from './positions';
 
 /** A line, as far as it decides whether it is folded with others. */

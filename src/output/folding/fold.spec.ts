@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { foldLines, textOf as shown } from './fold';
-import { ILine, parseLines } from './lines';
-import { numbersOf } from './numbers';
+import { ILine, parseLines } from '../lines/lines';
+import { numbersOf } from '../lines/numbers';
 
 const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
 

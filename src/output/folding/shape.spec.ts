@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { foldLines, textOf } from './fold';
-import { parseLines } from './lines';
+import { parseLines } from '../lines/lines';
 import { readShape } from './shape';
 
 const values = (of: number): string =>

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { fold } from './fold';
-import { parseLines } from './lines';
-import { INumber } from './numbers';
+import { parseLines } from '../lines/lines';
+import { INumber } from '../lines/numbers';
 import { readShape } from './shape';
 
 /** How often numbers are read to fold the lines of some ranks, and how many lines are left. */

@@ -1,4 +1,4 @@
-import { ILine } from './lines';
+import { ILine } from '../lines/lines';
 
 /** An entry that represents lines of one or several ranks. */
 interface IEntry {
@@ -6,8 +6,18 @@ interface IEntry {
   at: number;
   /** Empty if it represents a line that stays by itself. */
   readonly shape: string;
+  /** Key that it shares with lines that are equal to its first one. */
+  readonly same: string;
   readonly error: boolean;
   readonly ranks: ReadonlySet<number>;
+}
+
+/** A line for which an entry is looked for. */
+interface IWanted {
+  ranks: readonly number[];
+  error: boolean;
+  shape: string;
+  same: string;
 }
 
 /** Maximum total number of entries that are inspected to move some before others. */
@@ -21,12 +31,8 @@ export class Order<T extends IEntry> {
   push(entry: T): T {
     entry.at = this.all.push(entry) - 1;
     if (entry.shape) {
-      const alike = this._alike.get(entry.shape);
-      if (alike) {
-        alike.push(entry);
-      } else {
-        this._alike.set(entry.shape, [entry]);
-      }
+      add(this._alike, entry.shape, entry);
+      add(this._equal, entry.same, entry);
     }
     return entry;
   }
@@ -40,15 +46,11 @@ export class Order<T extends IEntry> {
 
   /**
    * The first entry of this shape that accepts a line, and can be placed after all earlier lines of its
-   * ranks.
+   * ranks; an entry that is equal, however far away it is.
    */
-  find(
-    shape: string,
-    line: ILine,
-    take: (entry: T) => boolean,
-    most: number
-  ): T | null {
-    const alike = this._alike.get(shape);
+  find(line: IWanted, take: (entry: T) => boolean, most: number): T | null {
+    const alike = this._alike.get(line.shape);
+    const equal = this._equal.get(line.same) ?? [];
     if (!alike) {
       return null;
     }
@@ -59,6 +61,7 @@ export class Order<T extends IEntry> {
     const from = after(alike, behind);
     return (
       firstOf(alike, from, from + most, take) ??
+      firstOf(equal, after(equal, behind), Infinity, take) ??
       this._before(alike, from, behind, line, take, most)
     );
   }
@@ -73,7 +76,7 @@ export class Order<T extends IEntry> {
     alike: readonly T[],
     end: number,
     behind: number,
-    line: ILine,
+    line: IWanted,
     take: (entry: T) => boolean,
     most: number
   ): T | null {
@@ -120,13 +123,27 @@ export class Order<T extends IEntry> {
     for (const shape of new Set(moved.map(entry => entry.shape))) {
       this._alike.get(shape)?.sort((a, b) => a.at - b.at);
     }
+    for (const same of new Set(moved.map(entry => entry.same))) {
+      this._equal.get(same)?.sort((a, b) => a.at - b.at);
+    }
   }
 
   /** Shape → its entries, in order. */
   private _alike = new Map<string, T[]>();
+  /** Key of equal lines → their entries, in order. */
+  private _equal = new Map<string, T[]>();
   /** Rank and stream → the entry with its last line. */
   private _last = new Map<string, T>();
   private _looks = 0;
+}
+
+function add<T>(lists: Map<string, T[]>, key: string, entry: T): void {
+  const list = lists.get(key);
+  if (list) {
+    list.push(entry);
+  } else {
+    lists.set(key, [entry]);
+  }
 }
 
 /** The first entry of a range that accepts a line; null if none does. */

@@ -1,4 +1,4 @@
-import { INumber } from './numbers';
+import { INumber } from '../lines/numbers';
 
 /**
  * Positions of a line among the lines of its ranks: indices of numbers, such as "0,2" → how many lines that
@@ -56,11 +56,28 @@ export class Positions {
       const position =
         1 + Math.max(0, ...ranks.map(rank => counts.get(rank) ?? 0));
       ranks.forEach(rank => counts.set(rank, position));
+      if (position > 1) {
+        this._repeated.add(rest);
+      }
       positions.set(key, position);
     }
     return positions;
   }
 
+  /**
+   * Whether a rank has printed several of the lines that differ in the numbers at these indices only.
+   *
+   * @param families - the families of one of them.
+   */
+  repeats(families: readonly IFamily[], at: readonly number[]): boolean {
+    const key = at.join();
+    return families.some(
+      family => family.key === key && this._repeated.has(family.rest)
+    );
+  }
+
+  /** Texts of lines without some numbers that a rank has printed several of. */
+  private _repeated = new Set<string>();
   /** Text of lines without some numbers → rank → number of its lines. */
   private _counts = new Map<string, Map<number, number>>();
 }
