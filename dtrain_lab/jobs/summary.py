@@ -16,7 +16,11 @@ from dtrain_lab.wire.jobs.job import JobError, JobRecord, StoppedBy
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.exits import how_it_ended
 from dtrain_lab.world.paused_ranks import paused_sentence
+
+BY_SIGNAL = 128
+"""What a shell adds to the number of the signal that has killed a process, in its exit code."""
 
 CANCELLED: dict[StoppedBy | None, tuple[str, str]] = {
     None: ("job_cancelled", "Cancelled"),
@@ -122,4 +126,9 @@ def _why(folder: FolderState, reason: Reason | None, error: JobError | None) -> 
         return folder.waiting.message
     if folder.errors:  # without a first one: no rank failed by itself
         return "its ranks were ended from outside."
-    return f"it ended with code {folder.exit.code}." if folder.exit else "its processes are gone."
+    if folder.exit is None:
+        return "its processes are gone."
+    code = folder.exit.code
+    if code > BY_SIGNAL:  # no rank has written an error: what makes them was killed before they were
+        return f"the process that runs its ranks was {how_it_ended(BY_SIGNAL - code)}."
+    return f"it ended with code {code}."

@@ -109,7 +109,7 @@ OPERATIONS: Final = (
     "all_reduce_coalesced",
     "wait",
     "broadcast_buffers",
-    "backward_sync",
+    "DDP's all_reduce",
     "all_gather_single",
     "reduce_scatter_single",
 )

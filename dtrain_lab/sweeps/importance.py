@@ -33,7 +33,9 @@ def importance(record: SweepRecord) -> Importance:
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
         are = "is" if len(done) == 1 else "are"
-        text = f"Importance needs {LEAST_TRIALS} trials that are done; {len(done)} {are} done."
+        ended = record.ended_at is not None
+        now = f"the sweep has ended with {len(done)}" if ended else f"{len(done)} {are} done"
+        text = f"Importance needs {LEAST_TRIALS} trials that are done; {now}."
         return _not_computed("few_trials", text, values)
     if len({trial.value for trial in done}) == 1:
         return _not_computed("all_alike", "All trials have the same objective, so no parameter matters.")

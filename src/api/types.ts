@@ -3252,6 +3252,8 @@ export interface components {
              * @default null
              */
             step: number | null;
+            /** @default [] */
+            step_ranks: number[];
             /**
              * @description a step, with all of its parts
              * @default null
@@ -3484,6 +3486,8 @@ export interface components {
         /**
          * Last
          * @description The last metrics of a training loop that no longer runs: its headline, and the parts of its step.
+         *
+         *     `step_ranks`: as of `Metrics`.
          */
         Last: {
             /** @default 1 */
@@ -3541,6 +3545,8 @@ export interface components {
              * @default null
              */
             samples_per_s: number | null;
+            /** @default [] */
+            step_ranks: number[];
             /**
              * @description a step, with all of its parts
              * @default null
@@ -3724,6 +3730,7 @@ export interface components {
          *     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
          *     `data_error`: None where `data_s` is the time that the monitor took, and not measured by `diagnose`.
+         *     `step_ranks`: ranks that take these steps, which may be some of them only; empty if it is not known.
          *     `link_share`: with several nodes.
          *     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
          *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
@@ -3838,6 +3845,8 @@ export interface components {
              * @default null
              */
             step: number | null;
+            /** @default [] */
+            step_ranks: number[];
             /**
              * @description a step, with all of its parts
              * @default null

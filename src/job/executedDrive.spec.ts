@@ -7,10 +7,17 @@ import {
 import { NotebookModel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
+import { DocumentWidget } from '@jupyterlab/docregistry';
+import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
 import { IJobs } from '../tokens';
-import { ExecutedDrive, executedPath, whyNoJob } from './executedDrive';
+import {
+  closeExecuted,
+  ExecutedDrive,
+  executedPath,
+  whyNoJob
+} from './executedDrive';
 
 it('tells an executed notebook from its own, in any alphabet', () => {
   const job = { id: 'abc', name: 'Größe 5', notebook: 'books/Größe π.ipynb' };
@@ -115,3 +122,17 @@ it.each(['train', null])(
     expect(shown.map(one => one.outputs.length)).toEqual([0, 0, 0, 1]);
   }
 );
+
+it('closes with its job, and asks nothing', () => {
+  const at = (path: string): Widget =>
+    Object.create(DocumentWidget.prototype, {
+      context: { value: { path } },
+      dispose: { value: () => closed.push(path) }
+    }) as Widget;
+  const closed: string[] = [];
+  const paths = ['dtrain-jobs:abc/a (x).ipynb', 'dtrain-jobs:abcd/b.ipynb'];
+  const open = [...paths.map(at), at('abc/a.ipynb'), new Widget()];
+  const shell = { widgets: () => open.values() };
+  closeExecuted(shell, ['abc', 'none']);
+  expect(closed).toEqual([paths[0]]);
+});

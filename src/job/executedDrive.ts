@@ -1,4 +1,6 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
 import { PathExt } from '@jupyterlab/coreutils';
+import { DocumentWidget } from '@jupyterlab/docregistry';
 import {
   ICodeCell,
   IError,
@@ -21,6 +23,19 @@ export function executedPath(
 ): string {
   const name = PathExt.basename(job.notebook, '.ipynb');
   return `${DRIVE}:${job.id}/${name} (${job.name}).ipynb`;
+}
+
+/** Close the executed notebooks of jobs that were deleted: nothing can load them again, as after a reload. */
+export function closeExecuted(
+  shell: Pick<JupyterFrontEnd.IShell, 'widgets'>,
+  ids: readonly string[]
+): void {
+  for (const widget of [...shell.widgets('main')]) {
+    const path = widget instanceof DocumentWidget ? widget.context.path : '';
+    if (ids.some(id => path.startsWith(`${DRIVE}:${id}/`))) {
+      widget.dispose(); // to close it would ask to save what is read-only
+    }
+  }
 }
 
 /** Why a notebook can't be submitted: it is what a job has left. Null if it can be. */

@@ -33,7 +33,7 @@ import {
 } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { addJobCommands } from './jobCommands';
-import { ExecutedDrive, withoutKernel } from './executedDrive';
+import { closeExecuted, ExecutedDrive, withoutKernel } from './executedDrive';
 import { JobRequests } from './model/requests';
 import { openingWith } from './form/notebook';
 import { announceJobs } from './notices';
@@ -128,7 +128,10 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       records,
       trans,
       () => model.jobs,
-      id => views.find(v => v.args.id === id)?.close()
+      id => {
+        views.find(v => v.args.id === id)?.close();
+        closeExecuted(app.shell, [id]);
+      }
     );
     addSubmit({
       app,

@@ -16,6 +16,7 @@ const LAST: Last = {
   global_batch: null,
   rank_batch: null,
   accumulated: 1,
+  step_ranks: [],
   epoch: null,
   step_s: 0.2,
   comm_overhead: 0.24,

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Rank } from '../tokens';
-import { formatShares } from './format';
+import { formatRanks, formatShares } from './format';
 import { isVague } from './share';
 
 /** Parts of a step, from left to right in a bar. */
@@ -167,8 +167,21 @@ export function namedParts(
   ).map(part => ({ part, text: `${partName(part, trans)} ${shares[part]}` }));
 }
 
-/** Whose the parts of a world's step are: means over its ranks, which add up. */
-export function ofWhom(size: number, trans: TranslationBundle): string {
+/**
+ * Whose the parts of a world's step are: means over its ranks, which add up.
+ *
+ * @param ranks - those that take the steps; undefined or empty if that is not known
+ */
+export function ofWhom(
+  size: number,
+  ranks: readonly number[] | undefined,
+  trans: TranslationBundle
+): string {
+  if (ranks?.length && ranks.length < size) {
+    return ranks.length === 1
+      ? trans.__('rank %1', ranks[0])
+      : trans.__('mean of ranks %1', formatRanks(ranks));
+  }
   switch (size) {
     case 1:
       return trans.__('rank 0');

@@ -61,6 +61,11 @@ it('keeps what ranks hung in once they are interrupted, and names whose variable
   expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
     'Interrupted.'
   );
+  // its record is from before the server has ended, and the cluster with it
+  const unheard = { since: null, clustersStopped: true };
+  expect(
+    said('interrupted', [0, 1], mere, { plain: true, record, unheard })
+  ).toBe('Interrupted.');
   for (const cause of [
     'Rank 1 called broadcast where rank 0 called all_reduce.',
     'Rank 1 was restarted: its variables are lost.'

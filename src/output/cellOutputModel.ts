@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
-import { IKernelRecords, ILiveState } from '../tokens';
+import { IKernelRecords, ILiveState, Link } from '../tokens';
 import { ICellActions, whyNotShown } from './cellActions';
 import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
@@ -163,7 +163,12 @@ export class CellOutputModel implements IDisposable {
         (stop && [{ code: 'stopped', values: stop }]),
       noEnd: state ? undefined : runs.hasNoEnd(cell),
       unheard:
-        clusters.link === 'lost' ? { since: clusters.lastFrameAt } : undefined
+        clusters.link === 'lost'
+          ? {
+              since: clusters.lastFrameAt,
+              clustersStopped: clusters.stopped === 'with clusters'
+            }
+          : undefined
     };
   }
 
@@ -289,7 +294,9 @@ export class CellOutputModel implements IDisposable {
 
   /** Read it at once: the metrics are those of the panel, which draws them in the same frame. */
   private _heard(): void {
-    if (this._ticks) {
+    const { link } = this._context.clusters;
+    if (this._ticks || link !== this._link) {
+      this._link = link;
       this._read();
     }
   }
@@ -308,6 +315,8 @@ export class CellOutputModel implements IDisposable {
   /** Whether `_whole` was read after the cell's end. */
   private _hasEnd = false;
   private _isDisposed = false;
+  /** The connection, as of the last reading. */
+  private _link: Link | null = null;
   /** Id of the displayed run. */
   private _run: string | null = null;
   private _shown: IShownCell | null = null;

@@ -32,7 +32,11 @@ export interface IRunStatus {
   /** Whether it was last known to run or wait, and no cluster knows how it ended. */
   noEnd?: boolean;
   /** Whether there is no connection to the server, so that this is the last known state. */
-  unheard?: { since: Date | null };
+  unheard?: {
+    since: Date | null;
+    /** Whether the server has stopped the clusters of its machine with itself. */
+    clustersStopped?: boolean;
+  };
 }
 
 /**
@@ -147,8 +151,12 @@ function waitsIn(
 
 /** Whether the ranks that were interrupted still have the processes, and so the variables, of that time. */
 export function variablesSurvive({
-  record
-}: Pick<IRunStatus, 'record'>): boolean {
+  record,
+  unheard
+}: Pick<IRunStatus, 'record' | 'unheard'>): boolean {
+  if (unheard?.clustersStopped) {
+    return false; // the record is from before
+  }
   const taken = (record?.result?.failures ?? []).filter(
     f => f.kind === 'interrupted' || f.kind === 'aborted'
   );

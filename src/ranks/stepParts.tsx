@@ -54,7 +54,8 @@ export function StepParts(props: {
       <h3>
         {trans.__("Where a step's time goes")}
         <span>
-          <b>{formatTime(metrics.step_s)}</b> {ofWhom(ranks.length, trans)}
+          <b>{formatTime(metrics.step_s)}</b>{' '}
+          {ofWhom(ranks.length, metrics.step_ranks, trans)}
         </span>
       </h3>
       {split ? (

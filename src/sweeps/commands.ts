@@ -9,6 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs, isId } from '../commands';
+import { closeExecuted } from '../job/executedDrive';
 import { confirmDiscard, draftsIn, typedIn } from '../job/form/drafts';
 import { formCommand } from '../job/formCommand';
 import {
@@ -164,12 +165,17 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
         trans
       );
       if (sure) {
+        const trials = sweeps.lastAnswer.find(s => s.id === id)?.trials ?? [];
         await sweeps.remove(id).catch(async error => {
           // without an answer, those of the last one: the refusal itself must be told
           const known = await jobs.all().catch(() => jobs.lastAnswer);
           throw withNames(error, null, known, trans);
         });
         views.find(view => view.args.id === id)?.close();
+        closeExecuted(
+          shell,
+          trials.flatMap(({ job }) => job ?? [])
+        );
       }
       return undefined;
     }

@@ -4,10 +4,12 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import React, { act } from 'react';
 import { createRoot } from 'react-dom/client';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it, vi } from 'vitest';
 
 import { ISweeps, Sweep } from '../tokens';
 import { ViewState, ViewStateContext } from '../ui/viewState';
+import { Importance } from './charts/importance';
 import { SweepBody } from './view';
 
 const listed = {
@@ -63,4 +65,22 @@ it('keeps the importance when a list, which has none, tells of the sweep', () =>
   act(() => seen.emit([{ ...listed, ran_s: 2 }]));
   expect(node.textContent).toContain(why);
   act(() => root.unmount());
+});
+
+it('does not ask for more trials of a sweep that has ended', () => {
+  const values = { done: 3, least: 10 };
+  const missing = { code: 'few_trials', values, text: '' };
+  const said = (ended_at: number | null): string => {
+    const importance = { shares: {}, missing };
+    return renderToStaticMarkup(
+      <Importance
+        sweep={{ ...listed, importance, ended_at }}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  };
+  expect(said(null)).toContain('trials that are done; 3 are done.');
+  expect(said(9)).toContain(
+    'trials that are done; the sweep has ended with 3.'
+  );
 });

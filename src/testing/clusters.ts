@@ -86,6 +86,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       comm_overhead: null,
       comm_overhead_error: null,
       comm_bound: '',
+      step_ranks: [],
       slowest_rank: null,
       skew_s: null,
       values: {},

@@ -23,6 +23,8 @@ function how(values: Values, trans: TranslationBundle): string {
       return trans.__('from a terminal at %1', at);
     case 'python':
       return trans.__('by a Python program at %1', at);
+    case 'shutdown':
+      return trans.__('with the Jupyter server at %1', at);
     case 'idle':
       return trans.__(
         'at %1: it ran no cell for %2',
@@ -50,11 +52,6 @@ export function stoppedText(values: Values, trans: TranslationBundle): string {
   switch (values.by) {
     case 'killed':
       return trans.__('Ended unexpectedly.');
-    case 'shutdown':
-      return trans.__(
-        'Stopped with the Jupyter server at %1.',
-        formatClock(Number(values.at) * 1000)
-      );
     case 'away':
       return trans.__('Ended while the Jupyter server was not running.');
     case 'unknown':

@@ -153,7 +153,8 @@ class MetricsCollector:
         if (diagnosed := self.loops.measured(size)) is not None:
             metrics = with_measured(metrics, diagnosed)
         share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
-        metrics = replace(metrics, link_share=share)
+        step_ranks = tuple(sample.rank for sample in samples if sample.step_s)
+        metrics = replace(metrics, link_share=share, step_ranks=step_ranks)
         current = self._steps_now(state, found, metrics.step_s)
         found = found or self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
@@ -173,8 +174,7 @@ class MetricsCollector:
         if not current and (found is None or not found.alarm):
             advice = self.advice  # kept after the loop's end: users apply it before the next run
         why_none = "" if advice else self._advised.why_none
-        taking = sum(1 for sample in samples if sample.step_s)
-        sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
+        sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, len(step_ranks))
         asleep_s = part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead)
         if (current or over) and metrics.step_s is not None:
             self._last = last_of(replace(metrics, asleep_s=asleep_s))

@@ -28,7 +28,7 @@ LOGGER_RATE = 10
 READ_EACH_S = 0.1
 """Approximate interval of the readings, seconds; of longer steps, each is read."""
 SETTLED = 2 * LOGGER_RATE
-AVERAGING = ring.OPERATION_INDEX["backward_sync"]
+AVERAGING = ring.OPERATION_INDEX["DDP's all_reduce"]
 
 
 def watch_ddp(

@@ -29,7 +29,7 @@ FIRST = tuple(range(8, 104, 6))
 EVERY = 32
 """Later one pass in `EVERY` is probed, because a probe costs what overlap would have saved."""
 Buckets = list[list[torch.Tensor]]
-OPERATION = ring.OPERATION_INDEX["backward_sync"]
+OPERATION = ring.OPERATION_INDEX["DDP's all_reduce"]
 
 
 def next_probe(passes: int) -> int:

@@ -45,7 +45,10 @@ class Epoch(Struct, frozen=True):
 
 
 class Last(Struct, frozen=True):
-    """The last metrics of a training loop that no longer runs: its headline, and the parts of its step."""
+    """The last metrics of a training loop that no longer runs: its headline, and the parts of its step.
+
+    `step_ranks`: as of `Metrics`.
+    """
 
     samples_per_s: SamplesPerS = None
     tokens_per_s: TokensPerS = None
@@ -65,6 +68,7 @@ class Last(Struct, frozen=True):
     wait_s: WaitS = None
     optimizer_s: OptimizerS = None
     asleep_s: AsleepS = None
+    step_ranks: tuple[int, ...] = ()
 
 
 class Metrics(LoopMetrics, frozen=True):
@@ -75,6 +79,7 @@ class Metrics(LoopMetrics, frozen=True):
     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
     `data_error`: None where `data_s` is the time that the monitor took, and not measured by `diagnose`.
+    `step_ranks`: ranks that take these steps, which may be some of them only; empty if it is not known.
     `link_share`: with several nodes.
     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
@@ -108,6 +113,7 @@ class Metrics(LoopMetrics, frozen=True):
     rank_batch: int | None = None
     global_batch: int | None = None
     accumulated: int = 1
+    step_ranks: tuple[int, ...] = ()
     measured: bool = False
     current: bool = True
     loop: Where | None = None

@@ -62,10 +62,11 @@ it('has the error of waiting for data where it was measured', () => {
 
 it('says that the parts of a step are means where ranks may differ', () => {
   const parts = { step_s: 0.2, comm_overhead: 0.5, wait_s: 0.1 };
-  const said = (size: number): string => {
+  const said = (size: number, step_ranks: number[] = []): string => {
     const ranks = Array.from({ length: size }, (_, i) => makeRank(i, parts));
     const cluster = makeCluster({ ranks });
-    const metrics = { ...cluster.metrics, ...parts, current: true };
+    const took = { ...parts, step_ranks };
+    const metrics = { ...cluster.metrics, ...took, current: true };
     return renderToStaticMarkup(
       <ClusterMetrics
         cluster={{ ...cluster, metrics }}
@@ -74,9 +75,16 @@ it('says that the parts of a step are means where ranks may differ', () => {
       />
     );
   };
-  expect(said(2)).toContain('Step<span>mean of both ranks</span>');
+  expect(said(2, [0, 1])).toContain('Step<span>mean of both ranks</span>');
   expect(said(4)).toContain('Step<span>mean of all ranks</span>');
+  expect(said(2)).toContain('mean of both ranks');
   expect(said(1)).not.toMatch(/mean of|rank 0/);
+  // a cell of some ranks
+  expect(said(4, [0, 2])).toContain('Step<span>mean of ranks 0, 2</span>');
+  const alone = said(2, [0]);
+  expect(alone).toContain('Step<span>rank 0</span>');
+  expect(alone).toContain('Communication<span>rank 0</span>');
+  expect(alone).not.toContain('mean of');
 });
 
 it('says both metrics of the last run without a dash, and breaks no number from its unit', () => {

@@ -150,7 +150,9 @@ function Step(props: IMetricsProps): JSX.Element | null {
       <span className="jp-DtrainCluster-name">
         {trans.__('Step')}
         {/* neither a slow rank has these parts nor one that waits for it */}
-        {split && size > 1 && <span>{ofWhom(size, trans)}</span>}
+        {split && size > 1 && (
+          <span>{ofWhom(size, from.step_ranks, trans)}</span>
+        )}
       </span>
       <Value
         name="step"
@@ -186,6 +188,7 @@ function Step(props: IMetricsProps): JSX.Element | null {
 function Communication(props: IMetricsProps): JSX.Element {
   const { cluster, points, now, hung, trans } = props;
   const { size } = cluster.world;
+  const ranks = sourceOf(cluster.metrics)?.step_ranks;
   const past = !now.current && !hung;
   return (
     <div className="jp-DtrainCluster-metric">
@@ -195,13 +198,18 @@ function Communication(props: IMetricsProps): JSX.Element {
           size > 1
             ? trans.__(
                 'Transfer and waiting, as a share of the step: %1',
-                ofWhom(size, trans)
+                ofWhom(size, ranks, trans)
               )
             : undefined
         }
       >
         {trans.__('Communication')}
-        <span>{trans.__('transfer + waiting')}</span>
+        {/* one rank of several has no communication, whatever the others have */}
+        <span>
+          {ranks?.length === 1 && size > 1
+            ? ofWhom(size, ranks, trans)
+            : trans.__('transfer + waiting')}
+        </span>
       </span>
       <Value
         name="overhead"

@@ -35,7 +35,7 @@ export function Next(props: INextProps): JSX.Element | null {
         {source !== null && (
           <button
             type="button"
-            className="jp-DtrainUi-link"
+            className="jp-DtrainUi-link jp-DtrainUi-inText"
             onClick={() =>
               void commands.execute(CommandIDs.restartRanks, {
                 id: cluster.id,

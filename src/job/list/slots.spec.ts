@@ -1,6 +1,29 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { heldOf } from './slots';
+import { ILiveState } from '../../tokens';
+import { heldOf, isForeign, whose } from './slots';
+
+it('knows clusters and jobs of another Jupyter server, of which there is no view', () => {
+  const model = {
+    link: 'open',
+    clusters: [{ id: 'c' }],
+    jobs: [{ id: 'j' }]
+  } as unknown as ILiveState;
+  const trans = nullTranslator.load('dtrain_lab');
+  const of = (kind: 'cluster' | 'job' | 'foreign', id: string, owner = '') => {
+    const holder = { kind, id, name: id, owner, pid: 1, may_stop: false };
+    return [isForeign(holder, model), whose(holder, model, trans)];
+  };
+  expect(of('cluster', 'c')).toEqual([false, '']);
+  expect(of('job', 'j', 'ann')).toEqual([false, ' · ann']);
+  expect(of('foreign', '7')).toEqual([false, '']);
+  expect(of('cluster', 'j', 'ann')).toEqual([
+    true,
+    ' · ann · not of this Jupyter server'
+  ]);
+  expect(of('job', 'c')).toEqual([true, ' · not of this Jupyter server']);
+});
 
 it('says how many slots each holder has, the largest first', () => {
   const holder = (kind: 'cluster' | 'job', id: string) => ({

@@ -5,7 +5,7 @@ import React, { useState } from 'react';
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
-import { Holder, IJobs, ISite, Slots } from '../../tokens';
+import { Holder, IJobs, ILiveState, ISite, Slots } from '../../tokens';
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { CommandLink } from '../../ui/text/commandLink';
 import { useChanges } from '../../ui/useChanges';
@@ -39,6 +39,7 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
 }
 
 interface ISlotsProps {
+  model: ILiveState;
   site: ISite;
   jobs: IJobs;
   commands: CommandRegistry;
@@ -63,8 +64,9 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
 
 /** Current slots of a profile's machines. */
 function Machines(props: ISlotsProps): JSX.Element {
-  const { site, jobs, trans } = props;
+  const { model, site, jobs, trans } = props;
   useChanges(site);
+  useChanges(model);
   const [profile, setProfile] = useViewState('slots of', DEFAULT_PROFILE);
   const [found, setFound] = useState<{ profile: string; slots: Slots }>();
   const [error, setError] = useState('');
@@ -138,7 +140,7 @@ function Machines(props: ISlotsProps): JSX.Element {
                   {held.devices[0].startsWith('cuda')
                     ? ` · ${held.devices.join(', ')}`
                     : ''}
-                  {held.holder.owner ? ` · ${held.holder.owner}` : ''}
+                  {whose(held.holder, props.model, trans)}
                 </span>{' '}
                 {held.holder.may_stop && (
                   <button
@@ -158,7 +160,10 @@ function Machines(props: ISlotsProps): JSX.Element {
             {node.waiting.map(holder => (
               <li key={holder.id}>
                 <Name {...props} holder={holder} />{' '}
-                <span className="jp-DtrainUi-under">{trans.__('waits')}</span>
+                <span className="jp-DtrainUi-under">
+                  {trans.__('waits')}
+                  {whose(holder, props.model, trans)}
+                </span>
               </li>
             ))}
           </ul>
@@ -168,19 +173,42 @@ function Machines(props: ISlotsProps): JSX.Element {
   );
 }
 
+/** Whether this server knows a holder; unknown before its first frame. */
+export function isForeign(holder: Holder, model: ILiveState): boolean {
+  if (holder.kind === 'foreign' || model.link !== 'open') {
+    return false;
+  }
+  const known: readonly { id: string }[] =
+    holder.kind === 'job' ? model.jobs : model.clusters;
+  return !known.some(({ id }) => id === holder.id);
+}
+
+/** Whose a holder is, and that this server does not know it: " · ann"; empty for neither. */
+export function whose(
+  holder: Holder,
+  model: ILiveState,
+  trans: TranslationBundle
+): string {
+  const other = isForeign(holder, model)
+    ? trans.__('not of this Jupyter server')
+    : '';
+  return ['', holder.owner, other].filter((s, i) => s || !i).join(' · ');
+}
+
 function Name(props: {
   holder: Holder;
+  model: ILiveState;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { holder, commands, trans } = props;
+  const { holder, model, commands, trans } = props;
   const label = {
     cluster: trans.__('cluster %1', holder.name),
     job: trans.__('job %1', holder.name),
     foreign: trans.__('process %1 %2', holder.pid ?? '', holder.name)
   }[holder.kind];
-  if (holder.kind === 'foreign') {
-    return <>{label}</>;
+  if (holder.kind === 'foreign' || isForeign(holder, model)) {
+    return <>{label}</>; // there is no view of it here
   }
   const command =
     holder.kind === 'job' ? CommandIDs.openJob : CommandIDs.showRanks;

@@ -24,6 +24,7 @@ it('leaves a cell whose view is closed, while another view keeps its model', asy
     moved,
     changed,
     isForeign: () => false,
+    isCut: () => false,
     isLive: () => false,
     isWriting: () => false,
     messages: new Signal({})
@@ -53,7 +54,8 @@ it('leaves a cell whose view is closed, while another view keeps its model', asy
 function ended(
   values: Cluster['summary']['values'],
   { source = '%%distributed', count = null as number | null, error = '' } = {},
-  state: IRun['state'] = 'running'
+  state: IRun['state'] = 'running',
+  isCut = false
 ): IRun | null {
   const model = new CodeCellModel({});
   model.sharedModel.setSource(source);
@@ -74,6 +76,7 @@ function ended(
     });
   }
   const watch = new CellWatch({
+    isCut: () => isCut,
     messages: new Signal({})
   } as unknown as ConstructorParameters<typeof CellWatch>[0]);
   watch.endUnrecorded({ model } as unknown as CodeCell, ({ cluster }) =>
@@ -107,4 +110,62 @@ it('says of a cell how its cluster has ended', () => {
   // it had ended before its cluster
   expect(ended(killed, { count: 2 })?.state).toBe('running');
   expect(ended({ by: 'unknown', at: 9 })?.state).toBe('running');
+});
+
+it('says of a cell that a stopping server has interrupted that its cluster has ended with the server', () => {
+  const shutdown = { by: 'shutdown', at: 9 };
+  const taken = { error: 'RanksInterrupted' };
+  expect(ended(shutdown, taken)).toMatchObject({
+    state: 'failed',
+    ended: 9,
+    said: [{ code: 'stopped', values: shutdown }]
+  });
+  // how the cluster has ended is not known before the next server has answered
+  expect(ended(shutdown, taken, 'running', true)?.state).toBe('running');
+  // its user has interrupted it
+  expect(ended({ by: 'server', at: 9 }, taken)?.state).toBe('running');
+});
+
+it('does not take the time of a reconnection for the time of an end', async () => {
+  const model = new CodeCellModel({});
+  const cell = Object.create(CodeCell.prototype, {
+    model: { value: model },
+    disposed: { value: new Signal<object, void>({}) },
+    toggleClass: { value: () => undefined },
+    outputArea: {
+      value: { future: { isDisposed: false, msg: { header: { msg_id: 'm' } } } }
+    }
+  }) as CodeCell;
+  model.sharedModel.setSource('%%distributed');
+  let isCut = false;
+  const none = (): undefined => undefined;
+  const watch = new CellWatch({
+    asked: none,
+    released: none,
+    moved: none,
+    changed: none,
+    isForeign: () => false,
+    isCut: () => isCut,
+    isLive: () => true,
+    isWriting: () => false,
+    messages: new Signal({})
+  });
+  watch.watch(cell);
+  model.executionState = 'running';
+  await vi.waitFor(() => expect(watch.asked(cell)).toBe('m'));
+  model.setMetadata(RUN_KEY, { run: 'r', state: 'running', ranks: [0] });
+  model.outputs.add({
+    output_type: 'error',
+    ename: 'RanksInterrupted',
+    evalue: '',
+    traceback: []
+  });
+  isCut = true;
+  model.executionState = 'idle';
+  isCut = false;
+  watch.endUnrecorded(cell, () => null);
+  const run = readRun(model.getMetadata(RUN_KEY));
+  expect(run?.state).toBe('interrupted');
+  expect(run?.ended).toBeUndefined();
+  watch.dispose();
 });

@@ -29,6 +29,8 @@ export interface IWatchOptions {
   isForeign: () => boolean;
   /** Whether this page runs the cell, in any view of its notebook. */
   isLive: (cell: CodeCell) => boolean;
+  /** Whether there is no connection to the server, so that nobody knows how clusters have ended meanwhile. */
+  isCut: () => boolean;
   /** Whether the current change is our own, not the user's. */
   isWriting: () => boolean;
   /** What the notebook's kernel publishes. */
@@ -105,7 +107,9 @@ export class CellWatch {
             this._release(cell);
           }
         } else if (before) {
-          this._endedAt.set(cell, Math.round(Date.now()) / 1000);
+          // when the server is back, kernels that have ended with it are told as if they ended now
+          const known = !this._options.isCut();
+          this._endedAt.set(cell, known ? Math.round(Date.now()) / 1000 : null);
         }
         // the message is created right after the state has changed
         queueMicrotask(() => {
@@ -161,7 +165,7 @@ export class CellWatch {
   ): void {
     const run = readRun(cell.model.getMetadata(RUN_KEY));
     const ended = this._endedAt.get(cell);
-    if (!run || run.cleared || isOver(run.state)) {
+    if (!run || run.cleared || isOver(run.state) || this._options.isCut()) {
       return;
     }
     const ending = endingOf(run);
@@ -169,7 +173,10 @@ export class CellWatch {
       return;
     }
     const output = readOutputs(cell);
-    if (!output.failure) {
+    // a server interrupts the cells of its kernels when it stops: what is kept until then ends with the cluster
+    const withServer =
+      output.failure?.interrupted && ending?.values.by === 'shutdown';
+    if (!output.failure || withServer) {
       const over = ending && !hasSucceeded(cell) && endedWith(run, ending);
       if (over) {
         write(cell, over);
@@ -181,12 +188,17 @@ export class CellWatch {
       const parts = stop ? [{ code: 'stopped', values: stop }] : run.said;
       const rest = { ...run };
       delete rest.cluster;
-      write(cell, { ...rest, state, ended, ...(parts && { said: parts }) });
+      write(cell, {
+        ...rest,
+        state,
+        ...(ended !== null && { ended }),
+        ...(parts && { said: parts })
+      });
     }
   }
 
-  /** Cell → when the kernel reported its end to this page, seconds since 1970. */
-  private _endedAt = new WeakMap<CodeCell, number>();
+  /** Cell → when the kernel reported its end to this page, seconds since 1970; null if nobody knows when it was. */
+  private _endedAt = new WeakMap<CodeCell, number | null>();
   private _stops: Stops;
   private _watched = new WeakSet<CodeCell>();
 }

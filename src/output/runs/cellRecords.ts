@@ -68,6 +68,11 @@ export class CellRecords implements IDisposable {
     return (cluster && this._model.endings[cluster]) || null;
   }
 
+  /** Whether there is no connection to the server, so that nobody knows how clusters have ended meanwhile. */
+  get isCut(): boolean {
+    return this._model.link === 'lost';
+  }
+
   /** The last run of a notebook's cell. */
   find(notebook: INotebook, cell: string): IClusterRecord | null {
     return this._last(
@@ -97,7 +102,7 @@ export class CellRecords implements IDisposable {
     return newest;
   }
 
-  /** Poll if a cell has started or ended, ranks were restarted, a verdict has changed, or a cluster has ended. */
+  /** Poll if a cell or a cluster has ended or started, ranks were restarted, a verdict or the connection has changed. */
   private _look(): void {
     const records = JSON.stringify([
       ...this._model.clusters.map(c => [
@@ -107,7 +112,8 @@ export class CellRecords implements IDisposable {
         c.running.map(r => [r.cell_id, r.started_at]),
         c.metrics.verdicts.map(v => v.id)
       ]),
-      Object.keys(this._model.endings)
+      Object.keys(this._model.endings),
+      this.isCut
     ]);
     if (records !== this._lastRecords) {
       this._lastRecords = records;

@@ -46,6 +46,7 @@ export class NotebookRuns implements IDisposable {
       changed: cell => this._cellChanged(cell),
       released: request => this._writers.release(request),
       isForeign: () => this._writers.isForeign,
+      isCut: () => _records.isCut,
       isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
       isWriting: () => this._restorer.isWriting,
       messages: _panel.sessionContext.iopubMessage

@@ -56,6 +56,19 @@ it('names those that hung in an operation where others did not', () => {
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');
 });
 
+it('promises no variables of ranks that nobody knows, where the sentence has no parts', () => {
+  const said = (survive: boolean): string =>
+    outcomeOf(
+      undefined,
+      'Rank 0 was interrupted; variables are kept.',
+      false,
+      survive,
+      trans
+    ).head;
+  expect(said(true)).toBe('Rank 0 was interrupted; variables are kept.');
+  expect(said(false)).toBe('Rank 0 was interrupted.');
+});
+
 it('says who has stopped the cluster, and when, in words of its own', () => {
   const at = new Date(2026, 0, 1, 4, 12).getTime() / 1000;
   const said = (values: SummaryPart['values']): string =>
@@ -69,6 +82,9 @@ it('says who has stopped the cluster, and when, in words of its own', () => {
   );
   expect(said({})).toBe('The cluster was stopped.');
   expect(isStopped([{ code: 'stopped', values: {} }], 'English')).toBe(true);
+  expect(said({ by: 'shutdown', at })).toBe(
+    `The cluster was stopped with the Jupyter server at ${clock}.`
+  );
   // a notebook that an earlier version has saved keeps its sentence
   const old = 'The cluster was stopped by b.ipynb at 04:12.';
   expect(outcomeOf(undefined, old, false, true, trans).head).toBe(old);

@@ -31,6 +31,9 @@ export function isSummaryPart(value: unknown): value is SummaryPart {
 /** The sentence of a cell whose cluster was stopped, in notebooks of versions that saved no parts. */
 const STOPPED_TEXT = /^The cluster was stopped\b/;
 
+/** What an interrupt promises in English. */
+const KEPT_TEXT = '; variables are kept.';
+
 /** Whether a cell ended only because its cluster was stopped, which is not a failure. */
 export function isStopped(
   parts: readonly SummaryPart[] | undefined,
@@ -60,7 +63,10 @@ export function outcomeOf(
       words(part, tracebackShown, variablesSurvive, trans) ?? part.text ?? ''
   );
   if (!texts.length || texts.includes('')) {
-    return { head: sentence, rest: '' };
+    const head = variablesSurvive
+      ? sentence
+      : sentence.replaceAll(KEPT_TEXT, '.');
+    return { head, rest: '' };
   }
   return tracebackShown
     ? { head: texts[0], rest: texts.slice(1).join(' ') }

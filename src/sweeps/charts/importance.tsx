@@ -15,6 +15,14 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
         'Only one parameter varies, so there is nothing to compare.'
       );
     case 'few_trials':
+      if (sweep.ended_at !== null) {
+        return trans._n(
+          'Importance needs %2 trials that are done; the sweep has ended with %1.',
+          'Importance needs %2 trials that are done; the sweep has ended with %1.',
+          Number(missing.values.done),
+          Number(missing.values.least)
+        );
+      }
       return trans._n(
         'Importance needs %2 trials that are done; %1 is done.',
         'Importance needs %2 trials that are done; %1 are done.',

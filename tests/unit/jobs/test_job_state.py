@@ -219,6 +219,18 @@ def test_ranks_that_ended_with_their_script_have_not_failed() -> None:
     assert real.summary.text.endswith("rank 1 failed in cell [2], line 3: ValueError: boom.")
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (137, "the process that runs its ranks was killed by signal 9 (SIGKILL)."),
+        (3, "it ended with code 3."),
+    ],
+)
+def test_a_job_without_an_error_says_what_its_exit_code_means(code: int, why: str) -> None:
+    found = FolderState(started_at=150.0, exit=End(code, 196.0))
+    assert told(found, ENDED).summary.text == f"Failed after 46 s: {why}"
+
+
 def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
     fresh = told(FolderState(190.0, live=LIVE), RUNS, now=205.0)
     stale = told(FolderState(190.0, live=LIVE), RUNS, now=300.0)

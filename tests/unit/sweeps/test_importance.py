@@ -56,6 +56,10 @@ def test_importance_that_can_not_be_told_says_why(monkeypatch: pytest.MonkeyPatc
     assert told_in_a_line(importance(few)) == "Importance needs 10 trials that are done; 9 are done."
     first = importance(replace(record, trials=record.trials[:1]))
     assert told_in_a_line(first) == "Importance needs 10 trials that are done; 1 is done."
+    over = replace(record, trials=record.trials[:1], state="succeeded", ended_at=9.0)
+    assert told_in_a_line(importance(over)) == (
+        "Importance needs 10 trials that are done; the sweep has ended with 1."
+    )
     alike = searched(lambda *_: 1.0)
     assert told_in_a_line(importance(alike)) == "All trials have the same objective, so no parameter matters."
     one = replace(record, request=replace(record.request, space={"lr": [1, 2], "seed": [1]}))

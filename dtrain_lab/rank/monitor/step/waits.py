@@ -25,7 +25,7 @@ SEVERAL = frozenset(
         "monitored_barrier",
         "reduce_scatter",
         "broadcast_buffers",
-        "backward_sync",
+        "DDP's all_reduce",
         "all_gather_coalesced",
         "all_reduce_coalesced",
     )

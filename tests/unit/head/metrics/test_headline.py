@@ -354,3 +354,22 @@ def test_what_was_tried_on_another_number_of_ranks_says_so_until_the_loop_runs_o
     assert other_ranks() == [2]
     world.collector.tried(Tried("accumulate", 1.4, 0.1, 1.6, 0.2, 20, ""), 3)
     assert other_ranks() == [None], "tried once more, on all of them"
+
+
+def test_the_ranks_of_the_steps_are_those_of_the_cell_that_takes_them(world: World) -> None:
+    """As found: beside the step of a cell on rank 0 alone was "mean of both ranks"."""
+    for _ in range(8):
+        seen = world.tick(EVEN)
+    assert seen.metrics.step_ranks == (0, 1)
+    world.ends()
+    assert world.look().metrics.last is not None
+    alone = Member(0, 100, True, 0, "d", "d", False)
+    world.state = replace(world.state, members=Members((alone, world.state.members[1])))
+    world.collector.cell_began((0,), "for batch in loader: step()")
+    for _ in range(8):
+        seen = world.tick(EVEN)
+    assert seen.metrics.step_ranks == (0,)
+    world.ends()
+    last = world.look().metrics.last
+    assert last is not None
+    assert last.step_ranks == (0,)
