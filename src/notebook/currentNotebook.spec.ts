@@ -15,6 +15,8 @@ vi.mock('./magics', () => ({
 // it has listeners of its own
 vi.mock('./followKernels', () => ({ followKernels: () => () => undefined }));
 
+const SPEC = { language: 'python' };
+
 /** A signal that knows its listeners. */
 class Counted<U> extends Signal<object, U> {
   listeners = 0;
@@ -117,7 +119,9 @@ function follow(): (notebook: Notebook) => Promise<void> {
       kernelPath: () => '',
       lastCluster: () => null
     } as unknown as IKernelRecords,
-    {} as unknown as ServiceManager.IManager,
+    {
+      kernelspecs: { specs: { kernelspecs: { python3: SPEC } } }
+    } as unknown as ServiceManager.IManager,
     nullTranslator.load('x')
   );
   return async notebook => {
@@ -246,6 +250,6 @@ it('gives it the magics also after the notebook that had it first is closed', as
   await second.restart();
   await settle();
   expect(loadAgain).toHaveBeenCalledExactlyOnceWith(other);
-  expect(loadMagics).toHaveBeenLastCalledWith(other);
+  expect(loadMagics).toHaveBeenLastCalledWith(other, SPEC.language);
   expect(loadMagics).toHaveBeenCalledTimes(2);
 });

@@ -18,7 +18,10 @@ export function followCurrentNotebook(
   selection: ISelection,
   tracker: INotebookTracker,
   records: IKernelRecords,
-  services: Pick<ServiceManager.IManager, 'sessions' | 'serverSettings'>,
+  services: Pick<
+    ServiceManager.IManager,
+    'sessions' | 'serverSettings' | 'kernelspecs'
+  >,
   trans: TranslationBundle
 ): void {
   const loaded = new Set<string>();
@@ -84,7 +87,8 @@ export function followCurrentNotebook(
     const forget = (): void => void loaded.delete(id);
     kernel.disposed.connect(forget);
     try {
-      if (!(await loadMagics(kernel))) {
+      const spec = services.kernelspecs.specs?.kernelspecs[kernel.name];
+      if (!(await loadMagics(kernel, spec?.language))) {
         lacking.add(id);
       }
       kernel.disposed.disconnect(forget);
