@@ -82,7 +82,7 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
-    error. If the two shares add up to more than a step, the one that is less exact is what the other leaves.
+    error. Where steps could not be repeated with the loader, waiting for data is that of the loop itself. If the two shares add up to more than a step, the one that is less exact is what the other leaves.
 
     Args:
         timings: timings of all ranks.
@@ -97,9 +97,11 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     notes = dict.fromkeys(text for mine in timings for text in mine.skipped.values())
     size = len(timings)
     repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
-    step_s = max(repeated, real)
     loop_times = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(loop_times) if loop_times else None
+    waited = [r.data_s for r in timings if r.data_s is not None]
+    waited_s = fmean(waited) if waited and loop_s and not real else None
+    step_s = max(repeated + (waited_s or 0.0), real)
     elsewhere = own_code_s(timings, step_s, loop_s)
     busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)
     own_share = elsewhere / (step_s + elsewhere) if elsewhere else 0.0
@@ -122,6 +124,8 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
                 data = _check(
                     loaded, step_s, loop_s, text_of.all_beside_communication, 1 - communication.share
                 )
+    elif loop_s is not None and waited_s is not None:
+        data = _in_loop(waited_s, step_s, loop_s)
     text = text_of.verdict(communication, data, size, own_share, asleep)
     own_share = own_share if text_of.own_leads(communication, data, own_share) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
@@ -130,7 +134,7 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
         own_share = 0.0  # waiting, not code
         busy = False
     if loop_s is not None and busy:
-        notes[text_of.slowed(loop_s, step_s)] = None
+        notes[text_of.slowed(loop_s, step_s, loader=bool(real))] = None
     late = slow.ranks[0] if slow is not None else None
     return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late)
 
@@ -247,6 +251,21 @@ def _check(
     share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
+
+
+def _in_loop(waited_s: float, step_s: float, loop_s: float) -> Check:
+    """Waiting for data as the loop itself did: its time is known, and that of its other parts less well.
+
+    Args:
+        waited_s: time for which a step of the loop waited, seconds.
+        step_s: time of a repeated step with that waiting, seconds.
+        loop_s: time of the loop's own step, seconds.
+    """
+    whole = max(loop_s, step_s)
+    share = min(1.0, waited_s / whole)
+    error = hypot(LEAST_ERROR, share * (1 - loop_s / whole))
+    text = text_of.data_in_loop(share, error, whole, whole - waited_s, whole)
+    return Check(share, error, whole, max(0.0, whole - waited_s), text, in_loop=True)
 
 
 def _unsteady(share: float, step_s: float, loop_s: float | None) -> float:
