@@ -209,6 +209,16 @@ def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
     return diagnosis.data is not None and diagnosis.data.share + diagnosis.data.error < share
 
 
+def leaves_open(diagnosis: Diagnosis) -> bool:
+    """Whether a part of a step is known no better than before the diagnosis: from the loop, or too unsteadily.
+
+    Args:
+        diagnosis: the diagnosis of the loop.
+    """
+    checks = [check for check in (diagnosis.communication, diagnosis.data) if check is not None]
+    return any(check.in_loop or text_of.is_unsteady(check.share, check.error) for check in checks)
+
+
 def _typical(measured: Sequence[Sequence[float]]) -> float:
     """Median seconds per step over all ranks; 0 if a rank has not measured it."""
     return median(median(steps) for steps in measured) if measured and all(measured) else 0.0

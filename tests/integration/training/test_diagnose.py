@@ -386,6 +386,7 @@ import gc; gc.collect()"""
     for one in world.advise():
         with pytest.raises(BadRequest, match="Keep it in a variable of a cell, and train a step"):
             world.try_advice(one["id"])
+        assert not any(again["tryable"] for again in world.advise() if again["id"] == one["id"])
 
 
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:
