@@ -206,7 +206,8 @@ def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
         diagnosis: the diagnosis of the loop.
         share: share of a step, 0 to 1.
     """
-    return diagnosis.data is not None and diagnosis.data.share + diagnosis.data.error < share
+    data = diagnosis.data
+    return data is not None and not data.in_loop and data.share + data.error < share
 
 
 def leaves_open(diagnosis: Diagnosis) -> bool:
