@@ -73,7 +73,8 @@ export function followCurrentNotebook(
     const kernel = kernelNow();
     const panel = tracker.currentWidget;
     tell();
-    if (!kernel || !site.facts) {
+    // whatever the server answers of its site, and when: a cell may be run before
+    if (!kernel) {
       return;
     }
     follow(kernel, panel);
