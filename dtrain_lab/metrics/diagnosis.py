@@ -75,7 +75,12 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     return cycles, max(ahead + 1, steps)
 
 
-def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep: float = 0.0) -> Diagnosis:
+def conclude(
+    timings: Sequence[StepTimings],
+    slow: Verdict | None = None,
+    asleep: float = 0.0,
+    waits: float | None = None,
+) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
@@ -89,6 +94,8 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
         slow: the monitor's verdict on a rank that the others waited for in this loop. Repeated steps leave
             out the loop's own code, so they can't show such a rank.
         asleep: share of a step of this loop in which ranks wait for something that is not seen.
+        waits: share of a step of this loop in which ranks waited for data, as all views say it; None for what
+            the timings say.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -101,6 +108,8 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     loop_s = median(loop_times) if loop_times else None
     waited = [r.data_s for r in timings if r.data_s is not None]
     waited_s = fmean(waited) if waited and loop_s and not real else None
+    if waited_s is not None and loop_s is not None and waits is not None:
+        waited_s = waits * loop_s
     step_s = max(repeated + (waited_s or 0.0), real)
     elsewhere = own_code_s(timings, step_s, loop_s)
     busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)

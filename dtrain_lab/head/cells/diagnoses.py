@@ -129,7 +129,9 @@ class Diagnoses:
             )
             note = f"{GONE} Until then these are the monitor's metrics of its last steps."
             return from_live(metrics, note, of.asleep)
-        diagnosis = conclude(timings, self._loop.slow, self._asleep)
+        of = self._loop.measured
+        waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
+        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
         return diagnosis

@@ -12,6 +12,13 @@ from tests.ui.panel.cells import run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(lab: Lab) -> None:
+    """Its cluster runs before any notebook."""
+    lab.request("POST", "clusters", {"profile": "local", "ranks": 1, "name": "mine"})
+
+
 AT_ONCE = """async code => {
     const { commands, shell } = window.jupyterapp;
     const panel = await commands.execute('notebook:create-new', { kernelName: 'python3' });
@@ -31,7 +38,6 @@ AT_ONCE = """async code => {
 
 def test_the_first_cell_finds_the_magics_before_the_server_has_answered_the_page(lab: Lab, page: Any) -> None:
     """As found by hand on a busy machine, where a notebook was open and idle before that."""
-    lab.request("POST", "clusters", {"profile": "local", "ranks": 1, "name": "mine"})
     held: list[Any] = []
 
     def hold(route: Any) -> None:
@@ -49,7 +55,6 @@ def test_the_first_cell_finds_the_magics_before_the_server_has_answered_the_page
 
 def test_the_first_cell_finds_the_magics_of_a_kernel_that_still_starts(lab: Lab, page: Any) -> None:
     """As found by hand: `%%distributed` was not found, neither at first nor at any later try."""
-    lab.request("POST", "clusters", {"profile": "local", "ranks": 1, "name": "mine"})
     open_notebook(page, lab, lab.notebook("before.ipynb", ["1"]))
     page.locator("#jp-main-statusbar").get_by_text("mine").wait_for()
     assert page.evaluate(AT_ONCE, "%%distributed\nprint('first', world_size)") == "connecting"

@@ -224,6 +224,9 @@ def test_a_loader_that_could_not_be_repeated_is_told_by_what_the_loop_has_waited
     assert found.data.in_loop
     assert found.data.text == "Waiting for data takes 69 % ± 1 of a step of your own loop: 70 ms of 102 ms."
     assert found.notes == (gone,)
+    seen = conclude([of, of], waits=0.75).data
+    assert seen is not None
+    assert seen.share == pytest.approx(0.75), "the panel's, which is of the same loop's last steps"
     # the monitor's own time stays in the metrics, as no other one was measured
     metrics = with_measured(replace(ESTIMATED, data_s=0.07, step_s=0.102), found)
     assert (metrics.data_s, metrics.data_error) == (0.07, None)
