@@ -87,7 +87,8 @@ def conclude(
     rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
-    error. Where steps could not be repeated with the loader, waiting for data is that of the loop itself. If the two shares add up to more than a step, the one that is less exact is what the other leaves.
+    error. Where steps could not be repeated with the loader, waiting for data is that of the loop itself. If
+    the two shares add up to more than a step, the one that is less exact is what the other leaves.
 
     Args:
         timings: timings of all ranks.
@@ -220,7 +221,7 @@ def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
 
 
 def leaves_open(diagnosis: Diagnosis) -> bool:
-    """Whether a part of a step is known no better than before the diagnosis: from the loop, or too unsteadily.
+    """Whether a part of a step is known no better than before the diagnosis: by the loop, or too unsteadily.
 
     Args:
         diagnosis: the diagnosis of the loop.

@@ -32,8 +32,9 @@ class AdviceDiffs:
     ) -> tuple[Advice, ...]:
         """Return advice with the diff of the cell that the change applies to.
 
-        That is the cell that trained, or the last one before it: its measurements say nothing of cells that ran
-        only afterwards. Its `values` name that cell, where it is a notebook's: `notebook`, `cell_id` and `cell`, its number.
+        That is the cell that trained, or one that ran before it: measurements of training say nothing of
+        cells that ran only afterwards. The advice's `values` name the cell, where it is a notebook's:
+        `notebook`, `cell_id` and `cell`, its number.
 
         Args:
             advice: Advice without a diff.

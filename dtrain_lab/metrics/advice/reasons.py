@@ -17,9 +17,7 @@ from dtrain_lab.text.units import known_share
 
 OR_DIAGNOSE = ", or run Diagnose."
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
-STILL = (
-    "Advice based on them would still be a guess: train and diagnose again when the machine is less busy."
-)
+STILL = "Advice based on them would still be a guess: train and diagnose again when the machine is less busy."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )

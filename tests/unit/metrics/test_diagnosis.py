@@ -215,7 +215,7 @@ def test_a_loop_that_other_work_has_slowed_has_no_code_of_its_own() -> None:
 
 
 def test_a_loader_that_could_not_be_repeated_is_told_by_what_the_loop_has_waited_for_it() -> None:
-    """As found by hand: the panel said 70 % of a step, and the diagnosis that the loader was slower than usual."""
+    """As found by hand: the panel said 70 % of a step, and the diagnosis blamed a slower loader."""
     gone = "The DataLoader that training read no longer exists: keep it in a variable to measure it."
     of = replace(timings(0, 16, 14, loop_s=0.102), beside_s=0.0005, data_s=0.07, skipped={"data": gone})
     found = conclude([of, of])
