@@ -162,7 +162,7 @@ export const ILiveState = new Token<ILiveState>(
 
 /** What the user has done with advice. */
 export interface IAdviceState {
-  /** Emitted when advice is dismissed or applied, or this is undone. */
+  /** Emitted when advice is dismissed or applied, or this is undone, and when a trial begins or ends. */
   readonly changed: ISignal<IAdviceState, void>;
   /** Whether advice on a cluster is dismissed. */
   isDismissed(id: string, advice: string): boolean;
@@ -170,6 +170,9 @@ export interface IAdviceState {
   /** Whether a change that advice suggests was applied to its cell, and is still there. */
   isKept(id: string, diff: string): boolean;
   keep(id: string, diff: string, kept: boolean): void;
+  /** Whether advice on a cluster is being tried, from whichever view of this page. */
+  isTrying(id: string, advice: string): boolean;
+  setTrying(id: string, advice: string, trying: boolean): void;
   /** The advice on a cluster that was tried last from this page; null after another diagnosis. */
   lastTried(id: string): ITriedAt | null;
   setTried(id: string, tried: ITriedAt | null): void;

@@ -75,20 +75,28 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     return cycles, max(ahead + 1, steps)
 
 
-def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep: float = 0.0) -> Diagnosis:
+def conclude(
+    timings: Sequence[StepTimings],
+    slow: Verdict | None = None,
+    asleep: float = 0.0,
+    waits: float | None = None,
+) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
     rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
-    error. If the two shares add up to more than a step, the one that is less exact is what the other leaves.
+    error. Where steps could not be repeated with the loader, waiting for data is that of the loop itself. If
+    the two shares add up to more than a step, the one that is less exact is what the other leaves.
 
     Args:
         timings: timings of all ranks.
         slow: the monitor's verdict on a rank that the others waited for in this loop. Repeated steps leave
             out the loop's own code, so they can't show such a rank.
         asleep: share of a step of this loop in which ranks wait for something that is not seen.
+        waits: share of a step of this loop in which ranks waited for data, as all views say it; None for what
+            the timings say.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -97,9 +105,13 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     notes = dict.fromkeys(text for mine in timings for text in mine.skipped.values())
     size = len(timings)
     repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
-    step_s = max(repeated, real)
     loop_times = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(loop_times) if loop_times else None
+    waited = [r.data_s for r in timings if r.data_s is not None]
+    waited_s = fmean(waited) if waited and loop_s and not real else None
+    if waited_s is not None and loop_s is not None and waits is not None:
+        waited_s = waits * loop_s
+    step_s = max(repeated + (waited_s or 0.0), real)
     elsewhere = own_code_s(timings, step_s, loop_s)
     busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)
     own_share = elsewhere / (step_s + elsewhere) if elsewhere else 0.0
@@ -122,6 +134,8 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
                 data = _check(
                     loaded, step_s, loop_s, text_of.all_beside_communication, 1 - communication.share
                 )
+    elif loop_s is not None and waited_s is not None:
+        data = _in_loop(waited_s, step_s, loop_s)
     text = text_of.verdict(communication, data, size, own_share, asleep)
     own_share = own_share if text_of.own_leads(communication, data, own_share) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
@@ -130,7 +144,7 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
         own_share = 0.0  # waiting, not code
         busy = False
     if loop_s is not None and busy:
-        notes[text_of.slowed(loop_s, step_s)] = None
+        notes[text_of.slowed(loop_s, step_s, loader=bool(real))] = None
     late = slow.ranks[0] if slow is not None else None
     return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late)
 
@@ -202,7 +216,18 @@ def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
         diagnosis: the diagnosis of the loop.
         share: share of a step, 0 to 1.
     """
-    return diagnosis.data is not None and diagnosis.data.share + diagnosis.data.error < share
+    data = diagnosis.data
+    return data is not None and not data.in_loop and data.share + data.error < share
+
+
+def leaves_open(diagnosis: Diagnosis) -> bool:
+    """Whether a part of a step is known no better than before the diagnosis: by the loop, or too unsteadily.
+
+    Args:
+        diagnosis: the diagnosis of the loop.
+    """
+    checks = [check for check in (diagnosis.communication, diagnosis.data) if check is not None]
+    return any(check.in_loop or text_of.is_unsteady(check.share, check.error) for check in checks)
 
 
 def _typical(measured: Sequence[Sequence[float]]) -> float:
@@ -247,6 +272,21 @@ def _check(
     share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
+
+
+def _in_loop(waited_s: float, step_s: float, loop_s: float) -> Check:
+    """Waiting for data as the loop itself did: its time is known, and that of its other parts less well.
+
+    Args:
+        waited_s: time for which a step of the loop waited, seconds.
+        step_s: time of a repeated step with that waiting, seconds.
+        loop_s: time of the loop's own step, seconds.
+    """
+    whole = max(loop_s, step_s)
+    share = min(1.0, waited_s / whole)
+    error = hypot(LEAST_ERROR, share * (1 - loop_s / whole))
+    text = text_of.data_in_loop(share, error, whole, whole - waited_s, whole)
+    return Check(share, error, whole, max(0.0, whole - waited_s), text, in_loop=True)
 
 
 def _unsteady(share: float, step_s: float, loop_s: float | None) -> float:

@@ -63,6 +63,14 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
     )
 
 
+def data_in_loop(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    """As `data`, where it was measured while the loop itself ran; arguments as of `Say`."""
+    if not share or vague(share, error):
+        return f"Waiting for data takes {share_text(share, error)} of a step of your own loop."
+    takes = share_in_range(share, error, "a step of your own loop")
+    return f"Waiting for data takes {takes}: {step_time(with_s - without_s)} of {step_time(step_s)}."
+
+
 def all_beside_communication(
     share: float, error: float, with_s: float, without_s: float, step_s: float
 ) -> str:
@@ -212,15 +220,17 @@ def slow_rank(slow: Verdict, share: float) -> str:
     )
 
 
-def slowed(loop_s: float, step_s: float) -> str:
+def slowed(loop_s: float, step_s: float, *, loader: bool) -> str:
     """Note on a loop whose parts took longer than when they were repeated.
 
     Args:
         loop_s: time of its step, seconds.
-        step_s: time of the repeated step, with the loop's own code, seconds.
+        step_s: time of the repeated step, with the loop's own code and its waiting for data, seconds.
+        loader: whether the loader was among the parts that were repeated.
     """
+    parts = "model, averaging, optimizer and loader" if loader else "model, averaging and optimizer"
     return (
-        f"A step of your own loop took {step_time(loop_s)}: its model, averaging, optimizer and loader took "
+        f"A step of your own loop took {step_time(loop_s)}: its {parts} took "
         f"{step_time(loop_s - step_s)} longer than when they were repeated."
     )
 

@@ -39,7 +39,9 @@ def measured_data(diagnosis: Diagnosis | None) -> Check | None:
         diagnosis: the loop's diagnosis; None if it was not diagnosed.
     """
     data = diagnosis.data if diagnosis is not None and diagnosis.slow_rank is None else None
-    return None if data is None or is_unsteady(data.share, data.error) else data
+    if data is None or data.in_loop:  # the monitor has taken that time itself
+        return None
+    return None if is_unsteady(data.share, data.error) else data
 
 
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:

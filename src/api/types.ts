@@ -2672,10 +2672,13 @@ export interface components {
          *
          *     `share`: share of a step of the unmodified loop, 0 to 1, so that the shares of two checks can be compared.
          *     `error`: its uncertainty. `with_s`, `without_s`: seconds of a step with and without the part. For
-         *     communication both repeat one batch, so neither contains time spent waiting for data.
+         *     communication both repeat one batch, so neither contains time spent waiting for data. `in_loop`: it was
+         *     measured while the loop itself ran, as steps could not be repeated with this part.
          */
         Check: {
             error: number;
+            /** @default false */
+            in_loop: boolean;
             share: number;
             text: string;
             with_s: number;

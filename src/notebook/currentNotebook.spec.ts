@@ -15,6 +15,8 @@ vi.mock('./magics', () => ({
 // it has listeners of its own
 vi.mock('./followKernels', () => ({ followKernels: () => () => undefined }));
 
+const SPEC = { language: 'python' };
+
 /** A signal that knows its listeners. */
 class Counted<U> extends Signal<object, U> {
   listeners = 0;
@@ -101,7 +103,9 @@ class Notebook {
 }
 
 /** Follow the notebook in front; returns a function that brings one there, once its kernel has the magics. */
-function follow(): (notebook: Notebook) => Promise<void> {
+function follow(
+  facts: object | null = {}
+): (notebook: Notebook) => Promise<void> {
   const currentChanged = new Signal<object, NotebookPanel | null>({});
   const tracker = {
     currentWidget: null as NotebookPanel | null,
@@ -109,7 +113,7 @@ function follow(): (notebook: Notebook) => Promise<void> {
   };
   followCurrentNotebook(
     { clusters: [], changed: new Signal({}) } as unknown as ILiveState,
-    { facts: {}, changed: new Signal({}) } as unknown as ISite,
+    { facts, changed: new Signal({}) } as unknown as ISite,
     { setNotebook: () => undefined } as unknown as ISelection,
     tracker as unknown as INotebookTracker,
     {
@@ -117,7 +121,9 @@ function follow(): (notebook: Notebook) => Promise<void> {
       kernelPath: () => '',
       lastCluster: () => null
     } as unknown as IKernelRecords,
-    {} as unknown as ServiceManager.IManager,
+    {
+      kernelspecs: { specs: { kernelspecs: { python3: SPEC } } }
+    } as unknown as ServiceManager.IManager,
     nullTranslator.load('x')
   );
   return async notebook => {
@@ -151,6 +157,13 @@ it('has one listener per kernel, however often its notebook comes to the front',
   expect(kernels.map(k => k.statusChanged.listeners)).toEqual([1, 1]);
   // that is for a notebook that is closed before its kernel has answered
   expect(kernels.map(k => k.disposed.listeners)).toEqual([0, 0]);
+});
+
+it('gives a kernel the magics in the same turn, before the server has told of its site', async () => {
+  const show = follow(null);
+  const shown = show(new Notebook('a.ipynb', new Connection('k1')));
+  expect(loadMagics).toHaveBeenCalledOnce();
+  await shown;
 });
 
 it('listens to the session of the notebook in front, and no longer to the one before', async () => {
@@ -246,6 +259,6 @@ it('gives it the magics also after the notebook that had it first is closed', as
   await second.restart();
   await settle();
   expect(loadAgain).toHaveBeenCalledExactlyOnceWith(other);
-  expect(loadMagics).toHaveBeenLastCalledWith(other);
+  expect(loadMagics).toHaveBeenLastCalledWith(other, SPEC.language);
   expect(loadMagics).toHaveBeenCalledTimes(2);
 });

@@ -18,7 +18,10 @@ export function followCurrentNotebook(
   selection: ISelection,
   tracker: INotebookTracker,
   records: IKernelRecords,
-  services: Pick<ServiceManager.IManager, 'sessions' | 'serverSettings'>,
+  services: Pick<
+    ServiceManager.IManager,
+    'sessions' | 'serverSettings' | 'kernelspecs'
+  >,
   trans: TranslationBundle
 ): void {
   const loaded = new Set<string>();
@@ -70,7 +73,8 @@ export function followCurrentNotebook(
     const kernel = kernelNow();
     const panel = tracker.currentWidget;
     tell();
-    if (!kernel || !site.facts) {
+    // whatever the server answers of its site, and when: a cell may be run before
+    if (!kernel) {
       return;
     }
     follow(kernel, panel);
@@ -84,7 +88,8 @@ export function followCurrentNotebook(
     const forget = (): void => void loaded.delete(id);
     kernel.disposed.connect(forget);
     try {
-      if (!(await loadMagics(kernel))) {
+      const spec = services.kernelspecs.specs?.kernelspecs[kernel.name];
+      if (!(await loadMagics(kernel, spec?.language))) {
         lacking.add(id);
       }
       kernel.disposed.disconnect(forget);

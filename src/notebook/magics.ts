@@ -9,15 +9,38 @@ import { tellBriefly, TOAST_MS } from '../ui/text/toast';
 // not as an extension: a later %load_ext by the user would report that it is already loaded
 const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
 
-/** Load the magics in a kernel; false if the kernel has no dtrain-lab. */
+// asked in the kernel: its answer to the browser comes after the user's first cell may have been sent
+const LOAD_IF_IPYTHON = `getattr(getattr(get_ipython(), 'kernel', None), 'implementation', '') == 'ipython' and ${LOAD}`;
+/** Errors of code that has not run to its end, though it may: a cell before it has failed, or was interrupted. */
+const UNFINISHED = ['Aborted', 'KeyboardInterrupt'];
+
+/**
+ * Load the magics in a kernel, if it is IPython's.
+ *
+ * They are sent in the same turn if the kernel's language is known, so that a cell that is run while the kernel
+ * starts finds them.
+ *
+ * @param language - of the kernel's spec; undefined if it is not known yet
+ * @returns false if the kernel has no dtrain-lab
+ */
 export async function loadMagics(
-  kernel: Kernel.IKernelConnection
+  kernel: Kernel.IKernelConnection,
+  language: string | undefined
 ): Promise<boolean> {
-  if (!(await isIPython(kernel))) {
+  if (
+    language === undefined ? !(await isIPython(kernel)) : !isPython(language)
+  ) {
     return true;
   }
-  const error = await runQuietly(kernel, LOAD);
+  let error = await runQuietly(kernel, LOAD_IF_IPYTHON);
+  while (error && UNFINISHED.includes(error.ename) && !kernel.isDisposed) {
+    error = await runQuietly(kernel, LOAD_IF_IPYTHON);
+  }
   return error?.ename !== 'ModuleNotFoundError';
+}
+
+function isPython(language: string): boolean {
+  return language.toLowerCase() === 'python';
 }
 
 /**

@@ -55,6 +55,13 @@ class Loop(Protocol):
             size: Number of ranks that took part.
         """
 
+    def cannot_try(self, advice: str) -> None:
+        """Advice on it can't be tried.
+
+        Args:
+            advice: Its id.
+        """
+
 
 class Diagnoses:
     """Answers requests for a diagnosis, and for trying advice.
@@ -122,7 +129,9 @@ class Diagnoses:
             )
             note = f"{GONE} Until then these are the monitor's metrics of its last steps."
             return from_live(metrics, note, of.asleep)
-        diagnosis = conclude(timings, self._loop.slow, self._asleep)
+        of = self._loop.measured
+        waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
+        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
         return diagnosis
@@ -169,7 +178,12 @@ class Diagnoses:
             raise BadRequest(
                 f'"{advice.change}" can\'t be tried by itself.', "Make the change in a cell, and compare."
             )
-        timings = await self._measured(client, order.cell, "advice_trial", wanted)
+        try:
+            timings = await self._measured(client, order.cell, "advice_trial", wanted)
+        except BadRequest:
+            self._loop.cannot_try(advice.id)
+            self._on_result()
+            raise
         trial = tried(timings, advice)
         self._loop.tried(trial, len(timings))
         self._on_result()

@@ -43,11 +43,12 @@ class AdviceRequests:
 
     def advice(self) -> tuple[Advice, ...]:
         """Return the advice, with the changes of the code."""
-        return self._changes.given(self._collector.advice, self._cells.orders)
+        loops = self._collector.loops
+        return self._changes.given(self._collector.advice, self._cells.orders, loops.code, loops.where)
 
     def in_metrics(self, metrics: Metrics) -> Metrics:
         """Return the metrics with the changes of the code added to their advice."""
-        return self._changes.shown(metrics, self._cells.orders)
+        return self._changes.shown(metrics, self._cells.orders, self._collector.loops.code)
 
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
         until = time.monotonic() + SAMPLED_WITHIN_S

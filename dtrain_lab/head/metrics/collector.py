@@ -110,6 +110,8 @@ class MetricsCollector:
         """
         self.loops.begun(code, ranks, time.monotonic(), where)
         self._slow_world.cell_began()
+        if code:
+            self._advised.cell_began()
         self._began_in = self.plan if code else self._began_in
         self._trained = False
         self._steps_observed = self._steps_observed and self.loops.measures
@@ -226,6 +228,10 @@ class MetricsCollector:
     def tried(self, found: Tried, size: int) -> None:
         """Record the result `found` of trying advice on the last training loop, on `size` ranks."""
         self._advised.record_trial(found, size)
+
+    def cannot_try(self, advice: str) -> None:
+        """Record that the ranks can't try advice with this id."""
+        self._advised.cannot_try(advice)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

@@ -14,7 +14,7 @@ from dtrain_lab.metrics.advice.measured import Measured, on_ranks, unknown, with
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, resized, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
-from dtrain_lab.metrics.diagnosis_text import is_unsteady
+from dtrain_lab.metrics.diagnosis import leaves_open
 from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
@@ -36,6 +36,8 @@ class CurrentAdvice:
         self._trials: dict[tuple[str, int, str, object], tuple[float, int, Tried]] = {}
         """Code of a loop, number of its ranks, id and variant of advice → step time then (seconds), number of
         ranks that tried it, and gain."""
+        self._cannot_try: set[str] = set()
+        """Ids of advice that the ranks can't try, as a trial or a diagnosis has shown."""
         self._size = 0
         """Number of ranks of the world now; 0 while it lacks some."""
         self._trained_size = 0
@@ -129,13 +131,13 @@ class CurrentAdvice:
             now = None
         if now is None or diagnosis is not None or not sure:
             self._steady.forget()
-            # a measured result needs no smoothing, and estimates don't count beside it
-            measured = (
-                advise(with_diagnosis(now, diagnosis)) if now is not None and diagnosis is not None else ()
-            )
+            measured: tuple[Advice, ...] = ()
             if now is not None:
+                self.too_busy = busy if diagnosis is None or leaves_open(diagnosis) else ""
+                # a measured result needs no smoothing, and estimates don't count beside it
+                if diagnosis is not None and not self.too_busy:
+                    measured = advise(with_diagnosis(now, diagnosis))
                 self._advice = measured = self._beside_tried(measured, diagnosis)
-                self.too_busy = busy if diagnosis is None else ""
             return self._shown(measured)
         current = () if busy else advise(now)
         shown = self._steady.update(current, time.monotonic())
@@ -171,15 +173,16 @@ class CurrentAdvice:
                 self._trained = loop, on_ranks(self._trained[1], size)
                 self._trained_size = size
             of = self.measured = with_diagnosis(self._trained[1], diagnosis)
-            self._advice = self._beside_tried(advise(of), diagnosis)
-            self.unknown, self.too_busy = unknown(of), ""
+            # what was a guess before is one still, unless it was measured
+            self.too_busy = self.too_busy if leaves_open(diagnosis) else ""
+            self._advice = self._beside_tried(() if self.too_busy else advise(of), diagnosis)
+            self.unknown = unknown(of)
+            if diagnosis.data is not None and diagnosis.data.in_loop:
+                self._cannot_try.add("workers")
 
     def _beside_tried(self, advice: tuple[Advice, ...], diagnosis: Diagnosis | None) -> tuple[Advice, ...]:
         """Keep advice whose gain was measured beside that of a diagnosis that is less certain than that."""
-        if diagnosis is None:
-            return advice
-        checks = [c for c in (diagnosis.communication, diagnosis.data) if c is not None]
-        if not any(is_unsteady(check.share, check.error) for check in checks):
+        if diagnosis is None or not leaves_open(diagnosis):
             return advice
         ids = {a.id for a in advice}
         tried = (a for a in self._advice if a.id not in ids and self._trial_of(a) is not None)
@@ -195,6 +198,18 @@ class CurrentAdvice:
         advice = next((a for a in self._advice if a.id == trial.id), None)
         if advice is not None and self._step_s is not None:
             self._trials[self._key(advice)] = self._step_s, size, trial
+
+    def cannot_try(self, advice: str) -> None:
+        """The ranks can't try advice: it is not offered again before another cell.
+
+        Args:
+            advice: Its id.
+        """
+        self._cannot_try.add(advice)
+
+    def cell_began(self) -> None:
+        """A user's cell begins, which may make what a trial lacks."""
+        self._cannot_try.clear()
 
     @property
     def _step_s(self) -> float | None:
@@ -215,7 +230,10 @@ class CurrentAdvice:
         return tuple(with_batch(a, batch) for a in self._with_tried(advice) if a.tried is not None)
 
     def _with_tried(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
-        return tuple(replace(a, tried=self._trial_of(a), tryable=is_tryable(a)) for a in advice)
+        return tuple(
+            replace(a, tried=self._trial_of(a), tryable=is_tryable(a) and a.id not in self._cannot_try)
+            for a in advice
+        )
 
     def _trial_of(self, advice: Advice) -> Tried | None:
         """The measured gain of advice; None if the step time of the same code has changed since."""

@@ -124,6 +124,8 @@ class OwnedWorld:
     def cluster(self) -> Cluster:
         """Current snapshot of the world."""
         self.collector.link_bytes_per_s = self.nodes.link_bytes_per_s
+        if self._losses.all:  # what a cell's end says of their cause comes after the loss
+            self._losses.update(self.state, self.cells.records())
         cluster = self.snapshot.cluster(self.state, self.cells.running, self.lifetime.leases.notebooks)
         limit = self.lifetime.limit.at
         return msgspec.structs.replace(

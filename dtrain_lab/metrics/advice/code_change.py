@@ -109,6 +109,22 @@ def ddp_name(code: str) -> str | None:
     return assignment[0] if assignment is not None else None
 
 
+def calls_functions_of(code: str, other: str) -> bool:
+    """Whether a cell calls a function, or makes an object of a class, that another cell defines.
+
+    Args:
+        code: The cell.
+        other: The other cell.
+    """
+    try:
+        tree, defining = (ast.parse(without_magic(each)[1]) for each in (code, other))
+    except SyntaxError:
+        return False
+    named = {called(call) for call in _calls(tree, lambda _: True)}
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    return any(isinstance(node, kinds) and node.name in named for node in ast.walk(defining))
+
+
 def _with_optimize(
     lines: list[str], tree: ast.Module, keywords: Mapping[str, str], model: str | None, imported: bool
 ) -> list[str] | None:

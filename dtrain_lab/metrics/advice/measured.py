@@ -174,7 +174,7 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
         ):  # most of the estimated share is waiting
             transfer = min(of.transfer_s, check.share * step)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
-    if data is not None and of.data_s is not None:
+    if data is not None and not data.in_loop and of.data_s is not None:
         of = replace(of, data_s=data.share * step, data_error=data.error)
     return clean(of)
 

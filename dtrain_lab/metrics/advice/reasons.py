@@ -17,6 +17,7 @@ from dtrain_lab.text.units import known_share
 
 OR_DIAGNOSE = ", or run Diagnose."
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
+STILL = "Advice based on them would still be a guess: train and diagnose again when the machine is less busy."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )
@@ -35,7 +36,7 @@ def why_none(of: Measured | None, busy: str) -> str:
     if of is None or of.step_s is None:
         return ""
     if busy:
-        return f"{busy} {MEASURE}"
+        return f"{busy} {STILL if of.diagnosed else MEASURE}"
     reading = (of.data_s or 0.0) / of.step_s
     transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
     if of.slow is not None and slow_leads(of.slow, of.step_s, transfer, reading):
@@ -86,7 +87,7 @@ def resized(ranks: int, size: int) -> str:
 
 def asks_diagnosis(why: str) -> bool:
     """Whether a reason for no advice asks for a diagnosis, or for another one."""
-    return why == TOO_SHORT or why.endswith((MEASURE, AGAIN, OR_DIAGNOSE))
+    return why == TOO_SHORT or why.endswith((MEASURE, STILL, AGAIN, OR_DIAGNOSE))
 
 
 def _unsteady(name: str, share: float, error: float) -> str:

@@ -103,11 +103,10 @@ def _timed(monitor: Monitor) -> StepTimings:
         steps = 0
     with restored(last_training.model, last_training.optimizers):
         timings = _measure(last_training, passes, (steps, ahead), skipped)
-    return (
-        timings
-        if "passes" in skipped
-        else replace(timings, loop_s=monitor.step_s(), beside_s=monitor.beside_s())
-    )
+    if "passes" in skipped:
+        return timings
+    data_s = monitor.data_s() if last_training.reads else None
+    return replace(timings, loop_s=monitor.step_s(), beside_s=monitor.beside_s(), data_s=data_s)
 
 
 def _measure(

@@ -99,6 +99,16 @@ class Monitor:
         rests = [record.beside for record in self._last_steps()]
         return median(rests) / 1e9 if rests else None
 
+    def data_s(self) -> float | None:
+        """Time for which a step of the same ones waits for its loader, seconds; None as for `step_s`.
+
+        Workers give batches in bursts, so it is the part of all steps together.
+        """
+        last = self._last_steps()
+        walls = sum(record.wall for record in last)
+        step_s = self.step_s()
+        return step_s * sum(record.data for record in last) / walls if step_s and walls else None
+
     def _last_steps(self) -> list[ring.StepRecord]:
         """The last steps of the last cell that trained; none if they were fewer than 5."""
         steps = self.recorder.writer.cells[ring.STEPS]

@@ -13,7 +13,8 @@ class StepTimings(Struct, frozen=True):
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
     steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.
     `beside_s` is the part of that in which the loop is in neither model, optimizer nor loader: no more of it
-    can be its own code; None if it is not known.
+    can be its own code; None if it is not known. `data_s` is the part of it that the loop waited for its
+    loader; None if it is not known, or there is no loader.
     `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured,
     `code` its code where it has one. Of a change that was tried, all are seconds per batch: `with_sync`
     without it, `changed` with it; `steps` is the number of batches that were timed with it.
@@ -29,6 +30,7 @@ class StepTimings(Struct, frozen=True):
     steps: int = 0
     code: str = ""
     beside_s: float | None = None
+    data_s: float | None = None
 
 
 class Change(Struct, frozen=True):
@@ -68,7 +70,8 @@ class Check(Struct, frozen=True):
 
     `share`: share of a step of the unmodified loop, 0 to 1, so that the shares of two checks can be compared.
     `error`: its uncertainty. `with_s`, `without_s`: seconds of a step with and without the part. For
-    communication both repeat one batch, so neither contains time spent waiting for data.
+    communication both repeat one batch, so neither contains time spent waiting for data. `in_loop`: it was
+    measured while the loop itself ran, as steps could not be repeated with this part.
     """
 
     share: float
@@ -76,6 +79,7 @@ class Check(Struct, frozen=True):
     with_s: float
     without_s: float
     text: str
+    in_loop: bool = False
 
     @property
     def vague(self) -> bool:

@@ -7,6 +7,7 @@ import { expect, it, vi } from 'vitest';
 import { makeCluster } from '../../testing/clusters';
 import { Advice, Metrics } from '../../tokens';
 import { adviceOf } from '../../advice/order';
+import { AdviceState } from '../model/adviceState';
 import { AdviceCard } from './adviceCard';
 import { ViewStateContext, ViewState } from '../../ui/viewState';
 
@@ -52,6 +53,7 @@ function text(
       dismissed={() => false}
       runs={false}
       onShow={() => undefined}
+      trying={() => false}
       tried={null}
       onTry={async () => undefined}
       onKeep={() => undefined}
@@ -219,6 +221,7 @@ it('shows what was dismissed again, and keeps the keyboard where it was', async 
           kept={() => false}
           runs={false}
           onShow={() => undefined}
+          trying={() => false}
           tried={null}
           onTry={async () => undefined}
           onKeep={() => undefined}
@@ -259,7 +262,7 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   const node = document.createElement('div');
   const values = new ViewState();
-  let end = (): void => undefined;
+  const state = new AdviceState();
   const show = async (
     root: ReturnType<typeof createRoot>,
     cluster: string
@@ -275,8 +278,9 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
             kept={() => false}
             runs={false}
             onShow={() => undefined}
+            trying={id => state.isTrying(cluster, id)}
             tried={null}
-            onTry={() => new Promise<void>(resolve => (end = resolve))}
+            onTry={async ({ id }) => state.setTrying(cluster, id, true)}
             onKeep={() => undefined}
             onDismiss={() => undefined}
             trans={trans}
@@ -291,6 +295,7 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
   let root = createRoot(node);
   await show(root, 'a');
   await press('Try it');
+  await show(root, 'a');
   await press('1 more…');
   expect(node.textContent).toContain('Trying…');
   expect(node.textContent).toContain('Show less');
@@ -303,7 +308,8 @@ it('tells what is tried of one cluster only, also where it is drawn anew meanwhi
   root = createRoot(node);
   await show(root, 'a');
   expect(node.textContent).toContain('Trying…');
-  await act(async () => end());
+  state.setTrying('a', 'accumulate', false);
+  await show(root, 'a');
   expect(node.textContent).toContain('Try it');
   act(() => root.unmount());
   vi.unstubAllGlobals();

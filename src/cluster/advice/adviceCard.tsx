@@ -22,6 +22,8 @@ interface IAdviceProps {
   onShow: ((advice: Advice) => void) | null;
   /** Whether its change is in the cell. */
   kept: (advice: Advice) => boolean;
+  /** Whether it is being measured. */
+  trying: (advice: string) => boolean;
   /** What was tried last, and where: its result is shown there; null for none. */
   tried: ITriedAt | null;
   /** Measure it; ends once that is done. `at`: its place among the others. */
@@ -222,11 +224,8 @@ function Item(
 
 /** Button that measures a change; disabled while a cell runs, with its reason. */
 function Try(props: IItemProps & { item: Advice }): JSX.Element {
-  const { cluster, item, runs, trans } = props;
-  const [trying, setTrying] = useViewState(
-    `trying ${cluster} ${item.id}`,
-    false
-  );
+  const { item, runs, trans } = props;
+  const trying = props.trying(item.id);
   return (
     <button
       type="button"
@@ -243,8 +242,7 @@ function Try(props: IItemProps & { item: Advice }): JSX.Element {
       }
       onClick={() => {
         if (!runs && !trying) {
-          setTrying(true);
-          void props.onTry(item).finally(() => setTrying(false));
+          void props.onTry(item);
         }
       }}
     >

@@ -53,6 +53,7 @@ it('leaves what was tried in vain in its place while it is in view', async () =>
           kept={() => false}
           runs={false}
           onShow={() => undefined}
+          trying={() => false}
           tried={null}
           onTry={async () => undefined}
           onKeep={() => undefined}

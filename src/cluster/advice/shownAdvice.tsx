@@ -74,6 +74,7 @@ export function ShownAdvice(props: IShownAdviceProps): JSX.Element | null {
               })
           : null
       }
+      trying={name => adviceState.isTrying(id, name)}
       tried={adviceState.lastTried(id)}
       onTry={(advice, at) => {
         adviceState.setTried(id, { advice: advice.id, at });

@@ -65,7 +65,12 @@ export function addAdviceCommands(
         if (!args.advice) {
           state.setTried(cluster.id, { advice, at: 0 }); // the best one is on top
         }
-        await actions.tryAdvice(cluster.id, advice);
+        state.setTrying(cluster.id, advice, true);
+        try {
+          await actions.tryAdvice(cluster.id, advice);
+        } finally {
+          state.setTrying(cluster.id, advice, false);
+        }
       } else {
         tellNone(cluster);
       }

@@ -11,7 +11,7 @@ import {
   makeVerdict
 } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
-import { Cluster, IClusterActions, Site } from '../../tokens';
+import { Cluster, IClusterActions, Site, Tried } from '../../tokens';
 import { KernelRecords } from '../../locations/kernelRecords';
 import { addClusterCommands } from './clusterCommands';
 import { AdviceState } from '../model/adviceState';
@@ -31,19 +31,20 @@ function make(actions: Partial<IClusterActions> = {}) {
   const selection = new Selection(model);
   const commands = new CommandRegistry();
   const site = new TestSite(ServerConnection.makeSettings());
+  const adviceState = new AdviceState();
   addClusterCommands({
     commands,
     model,
     site,
     selection,
-    adviceState: new AdviceState(),
+    adviceState,
     actions: actions as IClusterActions,
     records: new KernelRecords(),
     trans: nullTranslator.load('dtrain_lab')
   });
   const hear = (...clusters: Cluster[]): void =>
     model.receive(makeFrame(clusters));
-  return { commands, hear, model, selection, site };
+  return { commands, hear, model, selection, site, adviceState };
 }
 
 it('shows how long a cluster ran that was stopped from its menu beside another', async () => {
@@ -158,6 +159,31 @@ it('lets those who may only watch start and change nothing, and says so', () => 
     expect(commands.caption(id)).toContain('You can watch');
   }
   expect(commands.isEnabled(CommandIDs.copyReport)).toBe(true);
+});
+
+it('says in all views that advice is being tried, until that has ended or failed', async () => {
+  let fail = (_: Error): void => undefined;
+  const tryAdvice = (): Promise<Tried> =>
+    new Promise((_, reject) => (fail = reject));
+  const { commands, hear, adviceState } = make({ tryAdvice });
+  hear(makeCluster({ id: 'a', may: ['stacks'] }));
+  const args = { id: 'a', advice: 'workers' };
+  const trial = commands.execute(CommandIDs.tryAdvice, args);
+  await vi.waitFor(() =>
+    expect(adviceState.isTrying('a', 'workers')).toBe(true)
+  );
+  expect(adviceState.isTrying('b', 'workers')).toBe(false);
+  fail(new Error('The DataLoader no longer exists.'));
+  await vi.waitFor(() =>
+    expect(adviceState.isTrying('a', 'workers')).toBe(false)
+  );
+  const closing = (): HTMLElement =>
+    document.querySelector(
+      '.jp-Dialog .jp-mod-accept, .jp-Dialog .jp-mod-warn'
+    )!;
+  await vi.waitFor(() => expect(closing()).toBeTruthy());
+  closing().click();
+  await trial;
 });
 
 it('says why a command is not possible, and describes its own arguments', () => {

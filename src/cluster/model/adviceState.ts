@@ -30,6 +30,15 @@ export class AdviceState implements IAdviceState {
     this.changed.emit();
   }
 
+  isTrying(id: string, advice: string): boolean {
+    return this._trying.has(`${id}:${advice}`);
+  }
+
+  setTrying(id: string, advice: string, trying: boolean): void {
+    toggle(this._trying, `${id}:${advice}`, trying);
+    this.changed.emit();
+  }
+
   lastTried(id: string): ITriedAt | null {
     return this._tried.get(id) ?? null;
   }
@@ -56,6 +65,7 @@ export class AdviceState implements IAdviceState {
 
   private _dismissed = new Set<string>();
   private _kept = new Set<string>();
+  private _trying = new Set<string>();
   private _tried = new Map<string, ITriedAt>();
 }
 

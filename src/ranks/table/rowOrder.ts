@@ -22,8 +22,15 @@ interface IHeld {
   values: ReadonlyMap<number, SortValue>;
 }
 
+/** Rows in an order, and whether all of what they show is in that order. */
+interface IOrdered {
+  rows: IRankMetrics[];
+  exact: boolean;
+}
+
 /**
- * The rows in the order of a column. Noise changes no order, unless the numbers contradict it for some time.
+ * The rows in the order of a column. Noise changes no order, unless the numbers contradict it for some time; meanwhile
+ * the order is not exact.
  *
  * @param column the column of `sort`.
  * @param host element of the rows.
@@ -33,7 +40,7 @@ export function useRowOrder(
   column: IColumn,
   sort: ISort,
   host: React.RefObject<HTMLElement>
-): IRankMetrics[] {
+): IOrdered {
   const contradictions = useRef(new Contradictions());
   const byRank = new Map(rankMetrics.map(f => [f.rank.rank, f]));
   // a rank that the head calls slow comes first at once, whatever its current time
@@ -69,17 +76,17 @@ export function useRowOrder(
   const order = [...new Set([...steady, ...byRank.keys()])].filter(rank =>
     byRank.has(rank)
   );
+  const contrary = (above: number, below: number): boolean => {
+    const [a, b] = [byRank.get(above)!, byRank.get(below)!];
+    return weight(a) === weight(b) && contradicts(column, a, b, sort.down);
+  };
   useLayoutEffect(() => {
-    contradictions.current.update(
-      order,
-      (above, below) => {
-        const [a, b] = [byRank.get(above)!, byRank.get(below)!];
-        return weight(a) === weight(b) && contradicts(column, a, b, sort.down);
-      },
-      Date.now()
-    );
+    contradictions.current.update(order, contrary, Date.now());
   });
-  return order.map(rank => byRank.get(rank)!);
+  return {
+    rows: order.map(rank => byRank.get(rank)!),
+    exact: !order.some((rank, i) => i > 0 && contrary(order[i - 1], rank))
+  };
 }
 
 /** Whether one sees that a row belongs below the next one: by its value, and not only by digits that aren't shown. */

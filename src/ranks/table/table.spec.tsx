@@ -112,6 +112,25 @@ it('has rows in the order of their numbers once these have contradicted the orde
   expect(after(30, [0.1, 0.103, 0.1003])).toEqual(['1', '0', '2']);
 });
 
+it('marks an order as rough while the numbers contradict it', () => {
+  const update = table();
+  const mark = (): string | undefined =>
+    document
+      .querySelector('[aria-sort=descending] [aria-hidden]')
+      ?.textContent?.trim();
+  update([0.087, 0.087, 0.087]);
+  expect(mark()).toBe('▾');
+  vi.advanceTimersByTime(500);
+  expect(update([0.087, 0.087, 0.091])).toEqual(['0', '1', '2']);
+  expect(mark()).toBe('≈▾');
+  expect(
+    document.querySelector('[aria-sort=descending] button')?.outerHTML
+  ).toContain('Roughly in this order');
+  vi.advanceTimersByTime(500);
+  update([0.087, 0.08704, 0.087]); // digits that are not shown
+  expect(mark()).toBe('▾');
+});
+
 it('keeps the order of rows whose numbers go up and down', () => {
   const update = table();
   expect(update([0.1, 0.1])).toEqual(['0', '1']);

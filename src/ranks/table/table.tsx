@@ -35,7 +35,7 @@ export function RankTable(
   const scroll = useRef<HTMLDivElement>(null);
   const columns = columnsFor(props);
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
-  const rows = useRowOrder(props.rankMetrics, column, sort, scroll);
+  const { rows, exact } = useRowOrder(props.rankMetrics, column, sort, scroll);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
@@ -73,7 +73,13 @@ export function RankTable(
         })
       }
     >
-      <Heads columns={columns} sort={sort} onSort={setSort} />
+      <Heads
+        columns={columns}
+        sort={sort}
+        exact={exact}
+        onSort={setSort}
+        trans={trans}
+      />
       <div
         role="rowgroup"
         className="jp-DtrainRanks-tableBody"
@@ -122,9 +128,12 @@ function columnsFor({
 function Heads(props: {
   columns: readonly IColumn[];
   sort: ISort;
+  /** Whether the rows show that order exactly. */
+  exact: boolean;
   onSort: (sort: ISort) => void;
+  trans: TranslationBundle;
 }): JSX.Element {
-  const { columns, sort, onSort } = props;
+  const { columns, sort, exact, onSort, trans } = props;
   const direction = sort.down ? 'descending' : 'ascending';
   return (
     <div role="row" className="jp-DtrainRanks-tableHead" aria-rowindex={1}>
@@ -139,13 +148,23 @@ function Heads(props: {
           <button
             type="button"
             tabIndex={-1}
+            title={
+              key === sort.key && !exact
+                ? trans.__(
+                    'Roughly in this order: rows change places once their values differ by more than noise'
+                  )
+                : undefined
+            }
             onClick={() =>
               onSort({ key, down: key === sort.key ? !sort.down : !!number })
             }
           >
             {head}
             {key === sort.key && (
-              <span aria-hidden="true">{sort.down ? ' ▾' : ' ▴'}</span>
+              <span aria-hidden="true">
+                {exact ? ' ' : ' ≈'}
+                {sort.down ? '▾' : '▴'}
+              </span>
             )}
           </button>
         </span>

@@ -82,6 +82,16 @@ train(3)
 """
 
 
+READS_ITS_OWN = """
+def train_with_its_own(steps):
+    own = iter(DataLoader(Slow(), batch_size=4, shuffle=True))
+    for _ in range(steps):
+        x, y = next(own)
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
 trained = [0]
 """Steps so far."""
 
@@ -185,6 +195,19 @@ def test_a_model_that_was_slower_in_the_loop_is_no_code_of_the_loop(world: dt.Cl
     found = world.diagnose()
     assert found.text.startswith("Your loop's own code takes the time: ")
     assert "own_code" in [advice["id"] for advice in world.advise()]
+
+
+def test_a_loader_that_was_local_to_a_function_is_told_from_the_loop_itself(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.01, data=0.08, send=0.0) + READS_ITS_OWN)
+    world.run("train_with_its_own(12)")
+    found = world.diagnose()
+    assert "The DataLoader that training read no longer exists: keep it in a variable" in found.notes[0]
+    assert found.data is not None
+    assert found.data.in_loop
+    last = world.info()["metrics"]["last"]
+    assert found.data.share == pytest.approx(last["data_s"] / last["step_s"], abs=0.02), "as the panel says"
+    assert found.text.startswith("Input-bound: ")
+    assert not any("and loader took" in note for note in found.notes)
 
 
 def test_a_rank_that_was_slow_is_named_although_repeated_steps_leave_its_own_code_out(
@@ -363,6 +386,7 @@ import gc; gc.collect()"""
     for one in world.advise():
         with pytest.raises(BadRequest, match="Keep it in a variable of a cell, and train a step"):
             world.try_advice(one["id"])
+        assert not any(again["tryable"] for again in world.advise() if again["id"] == one["id"])
 
 
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:

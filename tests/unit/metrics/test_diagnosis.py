@@ -214,6 +214,36 @@ def test_a_loop_that_other_work_has_slowed_has_no_code_of_its_own() -> None:
     assert all(a.id != "own_code" for a in advise(of))
 
 
+def test_a_loader_that_could_not_be_repeated_is_told_by_what_the_loop_has_waited_for_it() -> None:
+    """As found by hand: the panel said 70 % of a step, and the diagnosis blamed a slower loader."""
+    gone = "The DataLoader that training read no longer exists: keep it in a variable to measure it."
+    of = replace(timings(0, 16, 14, loop_s=0.102), beside_s=0.0005, data_s=0.07, skipped={"data": gone})
+    found = conclude([of, of])
+    assert found.text == "Input-bound: 69 % ± 1 of a step waits for data."
+    assert found.data is not None
+    assert found.data.in_loop
+    assert found.data.text == "Waiting for data takes 69 % ± 1 of a step of your own loop: 70 ms of 102 ms."
+    assert found.notes == (gone,)
+    seen = conclude([of, of], waits=0.75).data
+    assert seen is not None
+    assert seen.share == pytest.approx(0.75), "the panel's, which is of the same loop's last steps"
+    # the monitor's own time stays in the metrics, as no other one was measured
+    metrics = with_measured(replace(ESTIMATED, data_s=0.07, step_s=0.102), found)
+    assert (metrics.data_s, metrics.data_error) == (0.07, None)
+    # what it has not waited for is the parts', of which the loader was none
+    slow = conclude([replace(of, data_s=0.01)] * 2)
+    assert slow.notes[1] == (
+        "A step of your own loop took 102 ms: its model, averaging and optimizer took 76 ms longer than when "
+        "they were repeated."
+    )
+    assert slow.data is not None
+    assert slow.data.text.endswith(" of a step of your own loop: 10 ms of 102 ms.")
+    # one that was repeated is told by that
+    read = conclude([replace(of, real=(0.03,) * 5)] * 2)
+    assert read.data is not None
+    assert not read.data.in_loop
+
+
 def test_own_code_is_what_the_loop_has_spent_on_it_on_any_rank() -> None:
     for beside_s in (None, 0.0082, 0.009):
         found = busy(beside_s)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dtrain_lab.head.metrics.advice_diffs import AdviceDiffs
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.wire import clients
+from dtrain_lab.wire.stacks import Where
 from tests.fakes.clusters import BOUND
 
 LOOP = "model = DDP(net)\nfor x in loader:\n    model(x).backward()\n    optimizer.step()"
@@ -81,3 +82,29 @@ def test_the_change_is_for_what_a_cell_ran_last() -> None:
     orders = [clients.Run("1", made, "[1]", **place), clients.Run("2", "run(ddp)", "[2]", **place)]
     given = {a.id: a for a in AdviceDiffs().given(advise(replace(BOUND, gpu=True)), orders)}
     assert given["bf16"].diff == "", "these lines are no longer in the cell"
+
+
+def test_the_change_is_where_training_read_its_data_whatever_ran_since() -> None:
+    """As found by hand: the cell of a function that training had not called was run again, and was named."""
+    function = "def train():\n    for x in DataLoader(data):\n        pass"
+    loop = "loader = DataLoader(data)\nfor x in loader:\n    model(x).backward()"
+    ran = (("a", function, "[1]"), ("b", loop, "[3]"), ("a", function, "[6]"), ("c", loop + "  # new", "[7]"))
+    orders = [
+        clients.Run(label, code, label, notebook="/n/1.ipynb", cell_id=cell) for cell, code, label in ran
+    ]
+    of = replace(BOUND, data_s=0.6 * (BOUND.step_s or 1), workers=0, cores=16.0)
+    changes = AdviceDiffs()
+
+    def place(code: str, label: str, count: int) -> tuple[str, str]:
+        where = Where("/n/1.ipynb", label)
+        given = changes.given(advise(of), orders[:count], code, where)
+        workers = next(a for a in given if a.id == "workers")
+        assert "+" in workers.diff
+        return workers.values["cell"], workers.values["cell_id"]
+
+    for count in (2, 3, 4):
+        assert place(loop, "[3]", count) == ("[3]", "b")
+    # a cell without a loader of its own: that of the function which it calls
+    orders.insert(2, clients.Run("[4]", "train()", "[4]", notebook="/n/1.ipynb", cell_id="d"))
+    assert place("train()", "[4]", 3) == ("[1]", "a")
+    assert place("train()", "[4]", 5) == ("[6]", "a")

@@ -67,3 +67,23 @@ def test_an_unsteady_diagnosis_leaves_the_advice_that_was_tried(world: World) ->
     fed = Check(0.01, 0.01, 0.1, 0.099, "")
     world.collector.diagnosed(Diagnosis("", "replayed", steady, fed), 2)
     assert "workers" not in [a.id for a in world.look().metrics.advice], "what was measured well counts"
+
+
+def test_what_the_ranks_cannot_try_is_not_offered_before_another_cell(world: World) -> None:
+    """As found by hand: *Try it* of a loader that no longer existed, which could only fail."""
+
+    def offers() -> list[bool]:
+        return [a.tryable for a in world.look().metrics.advice if a.id == "workers"]
+
+    waits(world, 0.001, 20)
+    world.ends()
+    assert offers() == [True]
+    world.collector.cannot_try("workers")
+    assert offers() == [False]
+    world.collector.cell_began((0, 1), "")
+    assert offers() == [False], "it was a diagnosis"
+    world.collector.cell_began((0, 1), "loader = DataLoader(data)")
+    assert offers() == [True]
+    told = Check(0.02, 0.01, 0.1, 0.098, ""), Check(0.6, 0.01, 0.1, 0.04, "", in_loop=True)
+    world.collector.diagnosed(Diagnosis("", "replayed", *told, ()), 2)
+    assert offers() == [False]
