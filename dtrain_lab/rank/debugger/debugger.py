@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import hit_counts, tracing
+from dtrain_lab.rank.debugger import hit_counts, interrupt_hold, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
@@ -156,6 +156,7 @@ class RankDebugger:
         """
         self._failure.cell_began(cell)
         self._stops.forget_pause()
+        interrupt_hold.forget()
         self._conditions.forget()
         hit_counts.forget()
         if self.attached:
@@ -241,7 +242,7 @@ class RankDebugger:
         return answer
 
     async def _release(self) -> Dap:
-        """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
+        """Stop at no breakpoint from now on, and resume to be held until the interrupt that follows."""
         self._stops.ignored = True
         self._stops.forget_pause()
         self._points.forget()
@@ -250,7 +251,7 @@ class RankDebugger:
         thread = self._stops.thread
         self._stops.continued()
         if thread is not None:
-            await self._adapter.ask("continue", {"threadId": thread})
+            await self._stops.end_for_interrupt(thread)
         return {"success": True}
 
     # ---- events of pydevd
