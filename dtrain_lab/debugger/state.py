@@ -88,6 +88,18 @@ class Step(Struct, frozen=True):
     late: tuple[int, ...]
 
 
+class StepsToCollective(Struct, frozen=True):
+    """Steps of the debugger that bring ranks to a collective, in which others wait for them.
+
+    `name`: the collective's. `late`: whether they take long, as those of a rank that never comes there.
+    """
+
+    ranks: tuple[int, ...]
+    waiting: tuple[int, ...]
+    name: str
+    late: bool = False
+
+
 class Outcome(Struct, frozen=True):
     """How a cell ended.
 
@@ -152,6 +164,8 @@ class State(Struct, frozen=True):
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
     stepping: tuple[int, ...] = ()
     """Ranks that take a step of the user's, and have not stopped after it yet."""
+    bringing: StepsToCollective | None = None
+    """Steps of the debugger that are being taken."""
     began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     ended: bool = False

@@ -46,6 +46,7 @@ ONCE: Final = {
     "client.message": "handling a message",
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
+    "debug.gather": "stepping ranks to a collective",
     "debug.step": "stepping a late rank",
     "debug.postmortem": "opening a failed cell",
     "debug.request": "answering an editor",

@@ -24,6 +24,7 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     points: [],
     pausing: [],
     stepping: [],
+    bringing: null,
     cells: {},
     world: '',
     code: 'paused',

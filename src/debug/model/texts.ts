@@ -153,6 +153,8 @@ export function sentence(
       return [steppingText(view, trans), pausingText(view, trans)]
         .filter(Boolean)
         .join(' ');
+    case 'bringing':
+      return bringingText(view, trans);
     case 'pausing':
       return pausingText(view, trans);
     case 'running':
@@ -181,6 +183,40 @@ function steppingText(
     stepping.length,
     formatRanks(stepping)
   );
+}
+
+/** Ranks that the debugger steps to a collective, and whether they take long. */
+function bringingText(
+  { bringing, sentence }: Pick<DebugView, 'bringing' | 'sentence'>,
+  trans: TranslationBundle
+): string {
+  if (!bringing) {
+    return sentence;
+  }
+  const { ranks, waiting, name, late } = bringing;
+  const where = trans._n(
+    'rank %2 waits',
+    'ranks %2 wait',
+    waiting.length,
+    formatRanks(waiting)
+  );
+  return late
+    ? trans._n(
+        'Rank %2 has not come to %3 yet, where %4. Pause ends the steps.',
+        'Ranks %2 have not come to %3 yet, where %4. Pause ends the steps.',
+        ranks.length,
+        formatRanks(ranks),
+        name,
+        where
+      )
+    : trans._n(
+        'Stepping rank %2 to %3, where %4.',
+        'Stepping ranks %2 to %3, where %4.',
+        ranks.length,
+        formatRanks(ranks),
+        name,
+        where
+      );
 }
 
 /** Ranks that are yet to pause; empty if none is. */

@@ -231,6 +231,39 @@ def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> N
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
 
 
+NEVER = """%%distributed
+import time, torch.distributed as dist
+while rank == 1:
+    time.sleep(0.05)
+dist.barrier()"""
+
+
+def test_steps_to_a_collective_that_never_comes_end_with_pause_or_continue(notebook: Debugged) -> None:
+    def view() -> dict[str, Any]:
+        body: dict[str, Any] = notebook.ask("dtrain/state")["body"]
+        return body
+
+    notebook.switch_on()
+    cell = notebook.begin(NEVER)
+    wait_until(lambda: [r["phase"] for r in view()["ranks"]] == ["running"] * 2, 20, "the cell to run")
+    assert notebook.ask("pause", threadId=1)["success"]
+    wait_until(lambda: view()["waits"], 20, "rank 0 to be said to wait")
+    wait_until(lambda: view()["code"] == "paused", 60, "rank 1 to be stepped through its loop no longer")
+    for command, phase in (("pause", "paused"), ("continue", "running")):
+        assert notebook.ask("dtrain/gather", rank=0)["success"]
+        said = view()
+        assert (said["code"], said["sentence"]) == (
+            "bringing",
+            "Stepping rank 1 to barrier, where rank 0 waits.",
+        )
+        assert notebook.ask(command, threadId=1)["success"]
+        assert view()["bringing"] is None
+        wait_until(lambda as_told=phase: view()["ranks"][1]["phase"] == as_told, 20, f"rank 1 to be {phase}")
+    notebook.manager.interrupt_kernel()
+    notebook.end(cell)
+    notebook.switch_off()
+
+
 def _states(cluster: dt.Cluster) -> set[str]:
     return {rank["state"] for rank in cluster.info()["ranks"]}
 
