@@ -168,6 +168,8 @@ class State(Struct, frozen=True):
     """Steps of the debugger that are being taken."""
     began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
+    reached: bool = False
+    """Whether a rank has stopped since the cell began."""
     ended: bool = False
     """Whether the whole world has ended; its ranks then don't count as lost."""
     world: str = ""
@@ -196,6 +198,11 @@ class State(Struct, frozen=True):
     def waiting(self) -> dict[int, Collective]:
         """Running ranks that wait in a collective → the collective."""
         return {r.rank: r.operation for r in self.ranks if r.phase == "running" and r.operation is not None}
+
+    def unknown_waits(self) -> State:
+        """Return a copy in which no rank waits: where ranks are is not looked up while all of them run."""
+        views = tuple(replace(r, operation=None) if r.phase == "running" else r for r in self.ranks)
+        return replace(self, ranks=views)
 
     def resumed(self, ranks: Sequence[int]) -> State:
         """Return a copy in which these ranks are not in their first collective any more."""

@@ -68,6 +68,8 @@ class DebugView(Struct, frozen=True):
     raised: tuple[int, ...] = ()
     """The paused ranks that raised it."""
     bringing: StepsToCollective | None = None
+    reached: bool = False
+    """Whether a rank has stopped since the cell began."""
 
 
 def view(state: State) -> DebugView:
@@ -93,6 +95,7 @@ def view(state: State) -> DebugView:
         error.text if error else "",
         error.ranks if error else (),
         state.bringing,
+        state.reached,
     )
 
 
@@ -169,7 +172,8 @@ def _sentence(state: State) -> tuple[str, str]:
     running = [r for r in state.ranks if r.phase == "running"]
     if running:
         verb = "runs" if len(running) == 1 else "run"
-        missed = " No breakpoint was reached." if any(state.points.values()) else ""
+        waited = any(state.points.values()) and not state.reached
+        missed = " No breakpoint has been reached yet." if waited else ""
         return "running", f"{rank_names.count(len(running))} {verb}.{missed}"
     if not state.attached:
         return "empty", "No ranks yet: run a %%distributed cell."

@@ -2821,6 +2821,8 @@ export interface components {
             /** @default [] */
             raised: number[];
             ranks: components["schemas"]["RankView"][];
+            /** @default false */
+            reached: boolean;
             sentence: string;
             /** @default [] */
             stepping: number[];

@@ -25,6 +25,7 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     pausing: [],
     stepping: [],
     bringing: null,
+    reached: false,
     cells: {},
     world: '',
     code: 'paused',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { makeDebugView } from '../../testing/debug';
+import { makeDebugView, makePoint } from '../../testing/debug';
 import { DebugView, RankView } from './model';
 import {
   byPlace,
@@ -134,6 +134,17 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(view(running, { code: 'running' }), true, trans)).toBe(
     '1 rank runs.'
   );
+  const points = [makePoint()];
+  expect(
+    sentence(view(running, { code: 'running', points }), true, trans)
+  ).toBe('1 rank runs. No breakpoint has been reached yet.');
+  expect(
+    sentence(
+      view(running, { code: 'running', points, reached: true }),
+      true,
+      trans
+    )
+  ).toBe('1 rank runs.');
   const off = view([], { code: 'off' });
   expect(sentence(off, false, trans)).toBe('The debugger is off.');
   expect(sentence(off, true, trans)).toBe(

@@ -158,10 +158,10 @@ export function sentence(
     case 'pausing':
       return pausingText(view, trans);
     case 'running':
-      return view.points.length
+      return view.points.length && !view.reached
         ? trans._n(
-            '%1 rank runs. No breakpoint was reached.',
-            '%1 ranks run. No breakpoint was reached.',
+            '%1 rank runs. No breakpoint has been reached yet.',
+            '%1 ranks run. No breakpoint has been reached yet.',
             count('running')
           )
         : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
