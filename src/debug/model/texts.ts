@@ -283,6 +283,30 @@ export function noRanks(trans: TranslationBundle): string {
   return trans.__('No ranks yet: run a %1 cell.', '%%distributed');
 }
 
+/**
+ * The headline before the debugger of a notebook has told anything.
+ *
+ * @param known - whether the debugger is on: it has no ranks before its first distributed cell.
+ * @param held - whether ranks are paused, and JupyterLab is not connected to a debugger yet, as after a reload.
+ */
+export function beforeRanks(
+  known: boolean,
+  held: boolean,
+  trans: TranslationBundle
+): string {
+  if (held) {
+    return trans.__(
+      "Ranks are paused. They are listed here once their notebook's debugger is connected."
+    );
+  }
+  return known
+    ? noRanks(trans)
+    : trans.__(
+        "To see ranks here, turn the debugger on (the bug in the notebook's toolbar) and run a %1 cell.",
+        '%%distributed'
+      );
+}
+
 /** State of the ranks on which nothing was evaluated, as in the headline: "rank 0 runs, rank 1 waits". */
 export function runningText(
   { running }: { running: readonly number[] },
