@@ -390,6 +390,27 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
     notebook.switch_off()
 
 
+ALONE = """%%distributed
+import torch.distributed as dist
+def meet():
+    if rank == 1:
+        raise ValueError("alone")
+    dist.barrier()
+meet()"""
+
+
+def test_a_rank_that_another_ones_failure_interrupts_is_looked_at_too(notebook: Debugged) -> None:
+    notebook.switch_on()
+    notebook.run(ALONE)
+    wait_until(lambda: _told(notebook)["failed"], 20, "the failure to be known")
+    assert notebook.ask("dtrain/postmortem")["success"]
+    wait_until(lambda: _phases(notebook) == ["paused", "paused"], 20, "both ranks to stand in it")
+    for rank, line in ((0, 6), (1, 5)):
+        frames = notebook.ask("stackTrace", threadId=1001 + rank)["body"]["stackFrames"]
+        assert (frames[0]["name"], frames[0]["line"]) == ("meet", line)
+    notebook.switch_off()
+
+
 def test_an_error_that_the_ranks_no_longer_have_is_refused(notebook: Debugged) -> None:
     from dtrain_lab.api.start import clusters
 
