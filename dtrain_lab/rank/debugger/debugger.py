@@ -16,7 +16,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import hit_counts, interrupt_hold, tracing
+from dtrain_lab.rank.cells import interrupt_hold
+from dtrain_lab.rank.debugger import hit_counts, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
