@@ -226,12 +226,16 @@ class DebugSession:
     async def _end_steps(self, command: str) -> bool:
         """End steps to a collective; returns whether any were being taken.
 
+        Those of a pause go on at another pause, unless they take long.
+
         Args:
             command: The user's request that ends them.
         """
-        steps, self._bringing = self._bringing, None
+        steps, told = self._bringing, self.state.bringing
         if steps is None or steps.done:
             return False
+        if command == "pause" and steps.name == "debug.meet" and not (told and told.late):
+            return True
         steps.cancel()
         if command in MOVES:  # which move paused ranks only
             await self._gathering.settle()
