@@ -16,13 +16,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.cells import interrupt_hold
-from dtrain_lab.rank.debugger import hit_counts, tracing
+from dtrain_lab.rank.debugger import interrupt_hold, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
 from dtrain_lab.rank.debugger.collective_timeouts import Timeouts
-from dtrain_lab.rank.debugger.conditions import Conditions
+from dtrain_lab.rank.debugger.conditions import Conditions, forget_hits
 from dtrain_lab.rank.debugger.last_failure import LastFailure
 from dtrain_lab.rank.debugger.pydevd_requests import PydevdRequests
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
@@ -159,7 +158,7 @@ class RankDebugger:
         self._stops.forget_pause()
         interrupt_hold.forget()
         self._conditions.forget()
-        hit_counts.forget()
+        forget_hits()
         if self.attached:
             tracing.forget_step()
 

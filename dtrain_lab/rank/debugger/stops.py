@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from dtrain_lab.debugger import pydevd_texts
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.cells import interrupt_hold
-from dtrain_lab.rank.debugger import pause, tracing
+from dtrain_lab.rank.debugger import interrupt_hold, pause, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.sources import Refused, Sources

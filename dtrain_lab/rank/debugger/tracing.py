@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from dtrain_lab.cells.errors import is_pydevd
-from dtrain_lab.rank.cells import interrupt_hold
+from dtrain_lab.rank.debugger import interrupt_hold
 
 Dap = dict[str, Any]
 OURS = f"{Path(__file__).parents[2]}{os.sep}"
