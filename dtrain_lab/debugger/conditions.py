@@ -11,7 +11,7 @@ import re
 from dtrain_lab.debugger.state import Breakpoint, Dap
 from dtrain_lab.errors import BadRequest
 
-COUNTER = "__import__('dtrain_lab.rank.debugger.hit_counts', fromlist=['hit']).hit"
+COUNTER = "__import__('dtrain_lab.rank.debugger.conditions', fromlist=['hit']).hit"
 """Counts hits in the condition itself: pydevd stops when either its count or its condition is met, and its
 count goes on from one run of a cell to the next."""
 NUMBER, SIGN = r"(?:0|[1-9][0-9]*)", "==|!=|<=|>=|<|>"

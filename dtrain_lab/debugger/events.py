@@ -52,7 +52,7 @@ def _happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     match event:
         case "stopped":
             place = _place(state, body.get("place"))
-            state = state.rank(
+            state = replace(state, reached=True).rank(
                 rank,
                 phase="paused",
                 reason=body.get("reason", ""),
@@ -194,7 +194,7 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
-    return replace(state, moving="continue", step=None, outcome=Outcome(), wrong=())
+    return replace(state, moving="continue", step=None, outcome=Outcome(), wrong=(), reached=False)
 
 
 def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:

@@ -218,6 +218,8 @@ def moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tupl
     state = replace(state, stepping=tuple(sorted(stepping)))
     for rank in ranks:
         state = state.rank(rank, phase="running", reason="", text="", operation=None)
+    if command == "continue" and not state.paused:
+        state = state.unknown_waits()
     return state, (Order(command, {rank: {} for rank in ranks}),)
 
 

@@ -88,6 +88,18 @@ class Step(Struct, frozen=True):
     late: tuple[int, ...]
 
 
+class StepsToCollective(Struct, frozen=True):
+    """Steps of the debugger that bring ranks to a collective, in which others wait for them.
+
+    `name`: the collective's. `late`: whether they take long, as those of a rank that never comes there.
+    """
+
+    ranks: tuple[int, ...]
+    waiting: tuple[int, ...]
+    name: str
+    late: bool = False
+
+
 class Outcome(Struct, frozen=True):
     """How a cell ended.
 
@@ -152,8 +164,12 @@ class State(Struct, frozen=True):
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
     stepping: tuple[int, ...] = ()
     """Ranks that take a step of the user's, and have not stopped after it yet."""
+    bringing: StepsToCollective | None = None
+    """Steps of the debugger that are being taken."""
     began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
+    reached: bool = False
+    """Whether a rank has stopped since the cell began."""
     ended: bool = False
     """Whether the whole world has ended; its ranks then don't count as lost."""
     world: str = ""
@@ -182,6 +198,11 @@ class State(Struct, frozen=True):
     def waiting(self) -> dict[int, Collective]:
         """Running ranks that wait in a collective → the collective."""
         return {r.rank: r.operation for r in self.ranks if r.phase == "running" and r.operation is not None}
+
+    def unknown_waits(self) -> State:
+        """Return a copy in which no rank waits: where ranks are is not looked up while all of them run."""
+        views = tuple(replace(r, operation=None) if r.phase == "running" else r for r in self.ranks)
+        return replace(self, ranks=views)
 
     def resumed(self, ranks: Sequence[int]) -> State:
         """Return a copy in which these ranks are not in their first collective any more."""

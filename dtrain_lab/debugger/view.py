@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dtrain_lab.debugger.state import Breakpoint, Collective, RankView, State, StepMode
+from dtrain_lab.debugger.state import (
+    Breakpoint,
+    Collective,
+    RankView,
+    State,
+    StepMode,
+    StepsToCollective,
+)
 from dtrain_lab.text import rank_names
 from dtrain_lab.world.paused_ranks import paused_sentence, stop_error
 
@@ -36,7 +43,7 @@ class DebugView(Struct, frozen=True):
 
     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
     `pausing`: ranks that were asked to pause, and stop when their current calls return.
-    `stepping`: other ranks, which take a step of the user's.
+    `stepping`: other ranks, which take a step of the user's. `bringing`: steps of the debugger's own.
     """
 
     on: bool
@@ -60,6 +67,9 @@ class DebugView(Struct, frozen=True):
     """The error at which paused ranks have stopped, as one line."""
     raised: tuple[int, ...] = ()
     """The paused ranks that raised it."""
+    bringing: StepsToCollective | None = None
+    reached: bool = False
+    """Whether a rank has stopped since the cell began."""
 
 
 def view(state: State) -> DebugView:
@@ -84,6 +94,8 @@ def view(state: State) -> DebugView:
         state.world,
         error.text if error else "",
         error.ranks if error else (),
+        state.bringing,
+        state.reached,
     )
 
 
@@ -140,6 +152,8 @@ def _sentence(state: State) -> tuple[str, str]:
         return "off_ended", "The job has ended. The debugger is off."
     if not state.on:
         return "off", "The debugger is off."
+    if state.bringing is not None and not state.ended:  # between two steps, the ranks are paused
+        return "bringing", _bringing(state.bringing)
     if state.paused:
         waiting = {r: o.name for r, o in state.waiting.items()}
         return "paused", paused_sentence(_stopped_at(state), waiting)
@@ -158,7 +172,8 @@ def _sentence(state: State) -> tuple[str, str]:
     running = [r for r in state.ranks if r.phase == "running"]
     if running:
         verb = "runs" if len(running) == 1 else "run"
-        missed = " No breakpoint was reached." if any(state.points.values()) else ""
+        waited = any(state.points.values()) and not state.reached
+        missed = " No breakpoint has been reached yet." if waited else ""
         return "running", f"{rank_names.count(len(running))} {verb}.{missed}"
     if not state.attached:
         return "empty", "No ranks yet: run a %%distributed cell."
@@ -168,6 +183,16 @@ def _sentence(state: State) -> tuple[str, str]:
 def _stepping(state: State) -> tuple[int, ...]:
     """Ranks that take a step of the user's, and were not asked to pause during it."""
     return tuple(r for r in state.stepping if r not in state.pausing)
+
+
+def _bringing(steps: StepsToCollective) -> str:
+    ranks, waiting = rank_names.name(steps.ranks), rank_names.name(steps.waiting)
+    where = f"where {waiting} {'waits' if len(steps.waiting) == 1 else 'wait'}"
+    if not steps.late:
+        return f"Stepping {ranks} to {steps.name}, {where}."
+    have = "has" if len(steps.ranks) == 1 else "have"
+    ranks = rank_names.sentence_name(steps.ranks)
+    return f"{ranks} {have} not come to {steps.name} yet, {where}. Pause ends the steps."
 
 
 def _pausing(ranks: tuple[int, ...]) -> str:

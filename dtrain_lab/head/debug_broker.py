@@ -153,7 +153,7 @@ class DebugBroker:
         return not {*self.paused, *self._pausing}.isdisjoint(ranks)
 
     async def release(self, ranks: tuple[int, ...]) -> None:
-        """Continue paused ranks and cancel pending pauses, because an interrupt is on its way to them."""
+        """End stops and cancel pending pauses: an interrupt follows, for which stopped ranks wait."""
         futures = [self._send(rank, "release", b"{}") for rank in ranks if rank in self.paused]
         pausing = self._pausing.intersection(ranks)
         self._pausing -= pausing

@@ -47,6 +47,7 @@ ONCE: Final = {
     "client.record": "removing what a killed cluster has left",
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
+    "debug.gather": "stepping ranks to a collective",
     "debug.step": "stepping a late rank",
     "debug.postmortem": "opening a failed cell",
     "debug.request": "answering an editor",

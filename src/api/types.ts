@@ -2801,9 +2801,11 @@ export interface components {
          *
          *     `waits`: ranks that wait in a collective for paused ranks. `failed`: whether the last cell failed.
          *     `pausing`: ranks that were asked to pause, and stop when their current calls return.
-         *     `stepping`: other ranks, which take a step of the user's.
+         *     `stepping`: other ranks, which take a step of the user's. `bringing`: steps of the debugger's own.
          */
         DebugView: {
+            /** @default null */
+            bringing: components["schemas"]["StepsToCollective"] | null;
             /** @default {} */
             cells: {
                 [key: string]: string;
@@ -2824,6 +2826,8 @@ export interface components {
             /** @default [] */
             raised: number[];
             ranks: components["schemas"]["RankView"][];
+            /** @default false */
+            reached: boolean;
             sentence: string;
             /** @default [] */
             stepping: number[];
@@ -4588,6 +4592,19 @@ export interface components {
             /** @default  */
             source: string;
             where: components["schemas"]["Where"];
+        };
+        /**
+         * StepsToCollective
+         * @description Steps of the debugger that bring ranks to a collective, in which others wait for them.
+         *
+         *     `name`: the collective's. `late`: whether they take long, as those of a rank that never comes there.
+         */
+        StepsToCollective: {
+            /** @default false */
+            late: boolean;
+            name: string;
+            ranks: number[];
+            waiting: number[];
         };
         /**
          * Stopping

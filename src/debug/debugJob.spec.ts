@@ -73,7 +73,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
   changed.emit();
   await command;
   expect(told.mock.calls.map(([text]) => text)).toEqual([
-    'Breakpoints of this notebook stop night now; Pause stops it where it is.'
+    'Breakpoints of this notebook stop the job "night" now; Pause stops it where it is.'
   ]);
   // the rank that others wait for, and not the first one
   expect(focus).toHaveBeenCalledWith(1);

@@ -110,7 +110,7 @@ async function running(
   app.shell.activateById(DEBUGGER_SIDEBAR);
   Notification.info(
     trans.__(
-      'Breakpoints of this notebook stop %1 now; Pause stops it where it is.',
+      'Breakpoints of this notebook stop the job "%1" now; Pause stops it where it is.',
       distinctName(job, clusters.jobs, trans)
     ),
     { autoClose: TOLD_MS }

@@ -24,6 +24,8 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     points: [],
     pausing: [],
     stepping: [],
+    bringing: null,
+    reached: false,
     cells: {},
     world: '',
     code: 'paused',

@@ -147,7 +147,8 @@ def outcome_of(cell: str, failures: Sequence[Failure], *, failed: bool) -> Outco
         failed: Whether it failed.
     """
     raised = tuple(f.rank for f in failures if f.kind == "raised")
-    unfinished = tuple(f.rank for f in failures if f.kind in ("raised", "interrupted"))
+    # aborted: in a collective, because of another rank; their cell's sentence calls them interrupted, too
+    unfinished = tuple(f.rank for f in failures if f.kind in ("raised", "interrupted", "aborted"))
     return Outcome(failed, raised, unfinished, cell)
 
 

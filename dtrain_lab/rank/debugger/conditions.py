@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -12,6 +13,19 @@ from dtrain_lab.debugger.conditions import MESSAGE_LINE
 MOST_TEXT = 200
 NOTE = "The condition of the breakpoint at {} failed, so it did not stop: {}"
 MESSAGE_NOTE = "The message of the breakpoint at {} failed, so it was not printed: {}"
+_hits: Counter[str] = Counter()
+"""pydevd supports a hit count or a condition, not both, and resets no count."""
+
+
+def hit(breakpoint: str) -> int:
+    """Count one hit of a breakpoint whose condition is true; returns its hits since the cell began."""
+    _hits[breakpoint] += 1
+    return _hits[breakpoint]
+
+
+def forget_hits() -> None:
+    """Reset all counts; called when a cell begins."""
+    _hits.clear()
 
 
 class Conditions:

@@ -16,12 +16,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import hit_counts, tracing
+from dtrain_lab.rank.debugger import interrupt_hold, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
 from dtrain_lab.rank.debugger.collective_timeouts import Timeouts
-from dtrain_lab.rank.debugger.conditions import Conditions
+from dtrain_lab.rank.debugger.conditions import Conditions, forget_hits
 from dtrain_lab.rank.debugger.last_failure import LastFailure
 from dtrain_lab.rank.debugger.pydevd_requests import PydevdRequests
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
@@ -156,8 +156,9 @@ class RankDebugger:
         """
         self._failure.cell_began(cell)
         self._stops.forget_pause()
+        interrupt_hold.forget()
         self._conditions.forget()
-        hit_counts.forget()
+        forget_hits()
         if self.attached:
             tracing.forget_step()
 
@@ -241,7 +242,7 @@ class RankDebugger:
         return answer
 
     async def _release(self) -> Dap:
-        """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
+        """Stop at no breakpoint from now on, and resume to be held until the interrupt that follows."""
         self._stops.ignored = True
         self._stops.forget_pause()
         self._points.forget()
@@ -250,7 +251,7 @@ class RankDebugger:
         thread = self._stops.thread
         self._stops.continued()
         if thread is not None:
-            await self._adapter.ask("continue", {"threadId": thread})
+            await self._stops.end_for_interrupt(thread)
         return {"success": True}
 
     # ---- events of pydevd

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 from dtrain_lab.debugger import pydevd_texts
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import pause, tracing
+from dtrain_lab.rank.debugger import interrupt_hold, pause, tracing
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.sources import Refused, Sources
 from dtrain_lab.wire.stacks import Frame
 
 FRAMES = 60
+HELD_POLL_S, HELD_POLLS = 0.01, 50
 
 
 class Post(Protocol):
@@ -86,6 +87,21 @@ class Stops:
         if self.thread is not None:
             self.thread, self.error, self.frame = None, "", None
             self._post("continued", {})
+
+    async def end_for_interrupt(self, thread: int) -> None:
+        """End a stop; the main thread is then held until the interrupt that follows.
+
+        Args:
+            thread: the stopped thread, in pydevd's numbering.
+        """
+        main = thread == tracing.thread_number(self._main)
+        if main:
+            interrupt_hold.expect()
+        await self._continue(thread)
+        for _ in range(HELD_POLLS if main else 0):  # an interrupt that comes sooner would be raised in pydevd
+            if interrupt_hold.holds():
+                break
+            await asyncio.sleep(HELD_POLL_S)
 
     async def pause(self) -> Dap:
         """Pause the cell that runs.

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from dtrain_lab.cells.errors import is_pydevd
+from dtrain_lab.rank.debugger import interrupt_hold
 
 Dap = dict[str, Any]
 OURS = f"{Path(__file__).parents[2]}{os.sep}"
@@ -71,6 +72,7 @@ def begin() -> socket.socket:
         )
     finally:
         pydevd.start_client = usual
+    interrupt_hold.install(pydevd.get_global_debugger())
     ours.setblocking(False)
     os.register_at_fork(after_in_child=leave_child_alone)
     return ours
@@ -288,8 +290,7 @@ def stop_after(error: BaseException) -> None:
 
 def compiled() -> bool:
     """Whether torch.compile has compiled anything in this process."""
-    dynamo = sys.modules.get("torch._dynamo.utils")
-    originals = getattr(dynamo, "orig_code_map", None)
+    originals = getattr(sys.modules.get("torch._dynamo.utils"), "orig_code_map", None)
     return bool(getattr(originals, "values", None))
 
 

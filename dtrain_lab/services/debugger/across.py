@@ -62,7 +62,8 @@ async def evaluate(world: DebugTarget, expression: str) -> compare_values.Across
         numbers = _bodies(await world.ask(order), LeafNumbers)
         values = {rank: those.values for rank, those in numbers.items()}
     state = world.state
-    return compare_values.row(expression, replies, errors, values, tuple(state.running), state.waiting)
+    running = tuple(r.rank for r in state.ranks if r.phase == "running")
+    return compare_values.row(expression, replies, errors, values, running, state.waiting)
 
 
 async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
@@ -77,7 +78,8 @@ async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
 
 
 def _halted(world: DebugTarget) -> list[int]:
-    return [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
+    """Ranks that are paused or idle, which answer also while an interrupt has detached them for a moment."""
+    return [r.rank for r in world.state.ranks if r.phase not in ("running", "gone")]
 
 
 def _bodies(answers: dict[int, Dap], kind: type[T]) -> dict[int, T]:

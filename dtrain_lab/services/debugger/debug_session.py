@@ -27,7 +27,8 @@ from dtrain_lab.wire.clients import NOT_YET
 ATTACH_WITHIN_S = 30.0
 ATTACH_EVERY_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
-MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
+MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather")
+ENDS_STEPS = (*MOVES, "pause", "dtrain/pause", "disconnect", "terminate")
 WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
 
 
@@ -50,8 +51,9 @@ class DebugSession:
         self._looker: supervision.BackgroundTask | None = None
         self._settling: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
-        self._meeting: supervision.BackgroundTask | None = None
-        self._gathering = Gathering(self)
+        self._bringing: supervision.BackgroundTask | None = None
+        """Steps ranks to a collective, until the user lets them do something else."""
+        self._gathering = Gathering(self, self._show)
 
     # ---- the world
 
@@ -137,7 +139,7 @@ class DebugSession:
 
     async def _detach(self) -> None:
         connection, self._connection = self._connection, None
-        for task in (self._renewer, self._looker, self._meeting):
+        for task in (self._renewer, self._looker, self._bringing):
             if task is not None:
                 task.cancel()
         if connection is None:
@@ -204,20 +206,41 @@ class DebugSession:
             return replies.done(message, msgspec.to_builtins(row))
         if message["command"] == "dtrain/names":
             return replies.done(message, {"only": msgspec.to_builtins(await across.names(self))})
-        if message["command"] == "dtrain/gather":
-            await self._gathering.step_others(message)
+        brought = message["command"] in ENDS_STEPS and await self._end_steps(message["command"])
+        if (
+            message["command"] == "dtrain/gather"
+        ):  # answered at once: JupyterLab's requests wait for each other
+            gathering = self._gathering.step_others(message)
+            self._bringing = supervision.here().once("debug.gather", gathering)
             return replies.done(message)
         if message["command"] in WHILE_ATTACHING:
             async with self._lock:  # later requests must not overtake those sent while ranks attach
                 return await self._exchange(message, kernel)
         answer = await self._exchange(message, kernel)
-        if message["command"] == "pause" and self.state.running:
-            self._meeting = supervision.here().once("debug.meet", self._gathering.meet())
-        elif message["command"] in MOVES and self._meeting is not None:
-            self._meeting.cancel()
+        if message["command"] == "pause" and self.state.running and not brought:
+            self._bringing = supervision.here().once("debug.meet", self._gathering.meet())
         if message["command"] in ("disconnect", "terminate"):
             await self.end()
         return answer
+
+    async def _end_steps(self, command: str) -> bool:
+        """End steps to a collective; returns whether any were being taken.
+
+        Those of a pause go on at another pause, unless they take long.
+
+        Args:
+            command: The user's request that ends them.
+        """
+        steps, told = self._bringing, self.state.bringing
+        if steps is None or steps.done:
+            return False
+        if command == "pause" and steps.name == "debug.meet" and not (told and told.late):
+            return True
+        steps.cancel()
+        if command in MOVES:  # which move paused ranks only
+            await self._gathering.settle()
+        await steps.wait()
+        return True
 
     async def _exchange(self, message: Dap, kernel: Kernel | None) -> Dap:
         kernel_answer: Dap | None = None

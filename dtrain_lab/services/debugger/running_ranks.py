@@ -42,14 +42,23 @@ class RunningRanks:
             before = self._world.state
             # "idle" is only this client's view: a cell of another client may run there
             others = [r.rank for r in before.ranks if r.attached and r.phase in ("running", "idle")]
-            if not (before.paused or before.began_before or before.pausing) or not others:
+            if not _wanted(before) or not others:
                 continue
             try:
                 answers = await self._world.ask(requests.Order("where", {r: {} for r in others}))
             except DtrainError:  # after a cut, until the head takes this client's claim again; or it is lost
+                continue
+            if not _wanted(
+                self._world.state
+            ):  # continued meanwhile: these would be shown until the next stop
                 continue
             for rank, answer in answers.items():
                 if answer.get("success"):
                     self._world.state = events.record_location(self._world.state, rank, answer["body"])
             if self._world.state != before:
                 self._show(events.left(before, self._world.state))
+
+
+def _wanted(state: State) -> bool:
+    """Whether positions of running ranks are of interest."""
+    return bool(state.paused or state.began_before or state.pausing)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import collective_waits, events, requests
-from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, SourceLocation, State, StepsToCollective
+from dtrain_lab.errors import DtrainError
 
 GATHER_STEPS = 200
 MEET_STEPS = 50
+MEET_ROUNDS = 2
+"""How often a rank is stepped over the same line after a pause: then it is in a loop without collectives."""
+LATE_S = 5.0
+"""Time after which it is said that stepped ranks have not come to the collective."""
 PAUSE_POLL_S, PAUSE_POLLS = 0.01, 200
 
 
@@ -32,21 +39,35 @@ class Gathering:
 
     Args:
         world: The world that is being debugged.
+        show: Called with the state and its events once something has changed.
     """
 
-    def __init__(self, world: DebugTarget) -> None:
+    def __init__(self, world: DebugTarget, show: Callable[[events.Moved], None]) -> None:
         self._world = world
+        self._show = show
 
     async def step_others(self, message: Dap) -> None:
         """Step the other ranks until the rank that waits for them in a collective returns.
 
+        May be cancelled: a step that has begun still ends.
+
         Ranks that run are to stop where they leave it, which they are told before the others let them go:
-        otherwise, one without a breakpoint would run on and wait in its next collective.
+        otherwise, one without a breakpoint would run on and wait in its next collective. A rank that takes a
+        step of the user's stops by itself.
         """
         rank = int(message["arguments"]["rank"])
+        try:
+            with self._brings(self._world.state.paused):
+                await self._step_others(message, rank)
+        except DtrainError as error:
+            self._world.state = replace(self._world.state, notes=(str(error),))
+            self._show((self._world.state, (events.state_event(self._world.state),)))
+
+    async def _step_others(self, message: Dap, rank: int) -> None:
         begun = await self._behind(rank)
-        waiting = await self._waiting()
-        await self._pause(self._world.state.running)
+        stepping = self._world.state.stepping
+        waiting = [r for r in await self._waiting() if r not in stepping]
+        await self._pause([r for r in self._world.state.running if r not in stepping])
         for _ in range(GATHER_STEPS):
             if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
                 break
@@ -58,6 +79,34 @@ class Gathering:
             if not await self._waits_still(paused, rank, begun):
                 break
         await self._end_lines(waiting)
+
+    async def settle(self) -> None:
+        """After a cancellation, wait until ranks have ended their step, but not longer than one takes."""
+        steps = self._world.state.bringing
+        if steps is not None:
+            await self._until(lambda state: {*steps.ranks} <= {*state.paused})
+
+    @contextmanager
+    def _brings(self, ranks: tuple[int, ...]) -> Iterator[None]:
+        """Say that ranks are stepped to where others wait, and after some time that they are late."""
+        waiting = self._world.state.waiting
+        name = next((operation.name for operation in waiting.values()), "")
+        if not name:  # it is not known yet where running ranks are
+            yield
+            return
+        there = tuple(r for r, operation in waiting.items() if operation.name == name)
+        steps = StepsToCollective(ranks, there, name)
+        self._say(steps)
+        late = asyncio.get_running_loop().call_later(LATE_S, self._say, replace(steps, late=True))
+        try:
+            yield
+        finally:
+            late.cancel()
+            self._say(None)
+
+    def _say(self, steps: StepsToCollective | None) -> None:
+        self._world.state = replace(self._world.state, bringing=steps)
+        self._show((self._world.state, (events.state_event(self._world.state),)))
 
     async def _end_lines(self, ranks: Sequence[int]) -> None:
         """Bring ranks that were paused as they left a collective to the next line, as the others are."""
@@ -108,29 +157,43 @@ class Gathering:
 
         They can't stop before their peers have entered the collective, so paused ranks are stepped line by
         line until all ranks are paused, as long as a running rank waits for them. One that does not come back
-        from its step is in a call that waits, such as a sleep: it is paused there again.
+        from its step is in a call that waits, such as a sleep: it is paused there again. One that comes to
+        the same line again and again stays there: its loop may have no collective.
+
+        May be cancelled: a step that has begun still ends.
         """
-        message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
         stepped: tuple[int, ...] = ()
-        for _ in range(MEET_STEPS):
-            for _ in range(PAUSE_POLLS):
-                await asyncio.sleep(PAUSE_POLL_S)
-                if not self._world.state.running or (self._world.state.paused and await self._all_wait()):
-                    break
-            if not self._world.state.running:
-                return
-            if not self._world.state.paused:
-                await self._pause(stepped)
-                return
-            stepped = self._world.state.paused
-            mode, state = self._world.state.mode, replace(self._world.state, mode="all")
-            self._world.state, orders = requests.orders(state, message, None)
-            # steps of this class, not of the user
-            self._world.state = replace(
-                self._world.state, mode=mode, moving="continue", step=None, stepping=()
-            )
-            for order in orders:
-                await self._world.ask(order)
+        visits: Counter[tuple[int, SourceLocation | None]] = Counter()
+        with ExitStack() as said:
+            for _ in range(MEET_STEPS):
+                for _ in range(PAUSE_POLLS):
+                    await asyncio.sleep(PAUSE_POLL_S)
+                    state = self._world.state
+                    if not state.running or (state.paused and await self._all_wait()):
+                        break
+                if not self._world.state.running:
+                    return
+                if not self._world.state.paused:
+                    await self._pause(stepped)
+                    return
+                if not stepped:
+                    said.enter_context(self._brings(self._world.state.paused))
+                stepped = self._world.state.paused
+                places = [(rank, self._world.state.ranks[rank].place) for rank in stepped]
+                visits.update(places)
+                if all(visits[place] > MEET_ROUNDS for place in places):
+                    return
+                await self._step_all()
+
+    async def _step_all(self) -> None:
+        """Step all paused ranks, in whichever mode the user's steps are."""
+        message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
+        mode, state = self._world.state.mode, replace(self._world.state, mode="all")
+        self._world.state, orders = requests.orders(state, message, None)
+        # steps of this class, not of the user
+        self._world.state = replace(self._world.state, mode=mode, moving="continue", step=None, stepping=())
+        for order in orders:
+            await self._world.ask(order)
 
     async def _pause(self, ranks: Sequence[int]) -> None:
         request = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}

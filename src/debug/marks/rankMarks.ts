@@ -114,7 +114,6 @@ export class RankMarks {
   private _draw(): void {
     const { session } = this._debug;
     const path = session?.connection?.path;
-    const kernel = session?.connection?.kernel?.name ?? '';
     const panel = this._tracker.find(
       p => p.sessionContext.session?.path === path
     );
@@ -129,7 +128,8 @@ export class RankMarks {
       if (!view && !points.length) {
         return [];
       }
-      const file = this._debug.config.getCodeId(source, kernel);
+      // empty until JupyterLab has asked the kernel how it names cells, as after a reload
+      const file = this._debug.getCodeId(source);
       const ranks = shown ? marksOf(shown, file, this._trans) : [];
       return [...ranks, ...asksOf(points, file)];
     });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { makeDebugView } from '../../testing/debug';
+import { makeDebugView, makePoint } from '../../testing/debug';
 import { DebugView, RankView } from './model';
 import {
   byPlace,
@@ -104,6 +104,19 @@ it('tells a step first, and then that another rank is yet to pause', () => {
   );
 });
 
+it('names the steps to a collective, and later that they take long', () => {
+  const steps = { ranks: [1], waiting: [0, 2], name: 'barrier', late: false };
+  const said = (more: Partial<typeof steps>): string => {
+    const bringing = { ...steps, ...more };
+    const shown = view([rank(0), rank(1)], { code: 'bringing', bringing });
+    return sentence(shown, true, trans);
+  };
+  expect(said({})).toBe('Stepping rank 1 to barrier, where ranks 0, 2 wait.');
+  expect(said({ ranks: [1, 2], waiting: [0], late: true })).toBe(
+    'Ranks 1–2 have not come to barrier yet, where rank 0 waits. Pause ends the steps.'
+  );
+});
+
 it('translates what it knows, and shows the rest as it is', () => {
   const both = [rank(0), rank(1)];
   expect(sentence(view(both), true, trans)).toBe('Paused on 2 ranks.');
@@ -121,6 +134,17 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(view(running, { code: 'running' }), true, trans)).toBe(
     '1 rank runs.'
   );
+  const points = [makePoint()];
+  expect(
+    sentence(view(running, { code: 'running', points }), true, trans)
+  ).toBe('1 rank runs. No breakpoint has been reached yet.');
+  expect(
+    sentence(
+      view(running, { code: 'running', points, reached: true }),
+      true,
+      trans
+    )
+  ).toBe('1 rank runs.');
   const off = view([], { code: 'off' });
   expect(sentence(off, false, trans)).toBe('The debugger is off.');
   expect(sentence(off, true, trans)).toBe(

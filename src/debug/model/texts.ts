@@ -153,13 +153,15 @@ export function sentence(
       return [steppingText(view, trans), pausingText(view, trans)]
         .filter(Boolean)
         .join(' ');
+    case 'bringing':
+      return bringingText(view, trans);
     case 'pausing':
       return pausingText(view, trans);
     case 'running':
-      return view.points.length
+      return view.points.length && !view.reached
         ? trans._n(
-            '%1 rank runs. No breakpoint was reached.',
-            '%1 ranks run. No breakpoint was reached.',
+            '%1 rank runs. No breakpoint has been reached yet.',
+            '%1 ranks run. No breakpoint has been reached yet.',
             count('running')
           )
         : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
@@ -181,6 +183,40 @@ function steppingText(
     stepping.length,
     formatRanks(stepping)
   );
+}
+
+/** Ranks that the debugger steps to a collective, and whether they take long. */
+function bringingText(
+  { bringing, sentence }: Pick<DebugView, 'bringing' | 'sentence'>,
+  trans: TranslationBundle
+): string {
+  if (!bringing) {
+    return sentence;
+  }
+  const { ranks, waiting, name, late } = bringing;
+  const where = trans._n(
+    'rank %2 waits',
+    'ranks %2 wait',
+    waiting.length,
+    formatRanks(waiting)
+  );
+  return late
+    ? trans._n(
+        'Rank %2 has not come to %3 yet, where %4. Pause ends the steps.',
+        'Ranks %2 have not come to %3 yet, where %4. Pause ends the steps.',
+        ranks.length,
+        formatRanks(ranks),
+        name,
+        where
+      )
+    : trans._n(
+        'Stepping rank %2 to %3, where %4.',
+        'Stepping ranks %2 to %3, where %4.',
+        ranks.length,
+        formatRanks(ranks),
+        name,
+        where
+      );
 }
 
 /** Ranks that are yet to pause; empty if none is. */
@@ -245,6 +281,30 @@ export function whoseVariables(
 /** The headline while the debugger is on and has no ranks. */
 export function noRanks(trans: TranslationBundle): string {
   return trans.__('No ranks yet: run a %1 cell.', '%%distributed');
+}
+
+/**
+ * The headline before the debugger of a notebook has told anything.
+ *
+ * @param known - whether the debugger is on: it has no ranks before its first distributed cell.
+ * @param held - whether ranks are paused, and JupyterLab is not connected to a debugger yet, as after a reload.
+ */
+export function beforeRanks(
+  known: boolean,
+  held: boolean,
+  trans: TranslationBundle
+): string {
+  if (held) {
+    return trans.__(
+      "Ranks are paused. They are listed here once their notebook's debugger is connected."
+    );
+  }
+  return known
+    ? noRanks(trans)
+    : trans.__(
+        "To see ranks here, turn the debugger on (the bug in the notebook's toolbar) and run a %1 cell.",
+        '%%distributed'
+      );
 }
 
 /** State of the ranks on which nothing was evaluated, as in the headline: "rank 0 runs, rank 1 waits". */

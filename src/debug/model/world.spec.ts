@@ -5,8 +5,8 @@ import { makeCluster, makeVerdict } from '../../testing/clusters';
 import { makeDebugView } from '../../testing/debug';
 import { Job } from '../../tokens';
 import { RankView } from './model';
-import { glyphOf, placeOf, sentence } from './texts';
-import { withAlarm, worldOf } from './world';
+import { beforeRanks, glyphOf, placeOf, sentence } from './texts';
+import { areAnyHeld, withAlarm, worldOf } from './world';
 
 const trans = nullTranslator.load('x');
 const ranks = ['running', 'running', 'running'].map(
@@ -31,6 +31,16 @@ it('says of stuck ranks what the panel says of them', () => {
     'stuck',
     'in collective'
   ]);
+});
+
+it('knows ranks that any debugger holds', () => {
+  const [first] = makeCluster().ranks;
+  const held = makeCluster({ ranks: [{ ...first, state: 'paused' }] });
+  expect(areAnyHeld({ clusters: [makeCluster()], jobs: [] })).toBe(false);
+  expect(areAnyHeld({ clusters: [makeCluster(), held], jobs: [] })).toBe(true);
+  expect(beforeRanks(false, true, trans)).toMatch(/^Ranks are paused\. They/);
+  expect(beforeRanks(false, false, trans)).toMatch(/^To see ranks here, turn/);
+  expect(beforeRanks(true, false, trans)).toMatch(/^No ranks yet/);
 });
 
 it('does not call a rank stuck that still computes', () => {

@@ -32,6 +32,16 @@ export function worldOf(
   return { job: job?.name ?? null, alarm: metrics ? alarmOf(metrics) : null };
 }
 
+/** Whether a debugger holds ranks, also one that this page is not connected to. */
+export function areAnyHeld({
+  clusters,
+  jobs
+}: Pick<ILiveState, 'clusters' | 'jobs'>): boolean {
+  return [...clusters, ...jobs].some(({ ranks }) =>
+    ranks.some(rank => rank.state === 'paused')
+  );
+}
+
 /**
  * Add the head's verdict to the debugger's view.
  *

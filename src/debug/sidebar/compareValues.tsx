@@ -22,11 +22,15 @@ export function CompareValues(props: IProps): JSX.Element {
   const [wrong, setWrong] = useState('');
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
+  const list = useRef<HTMLTableElement>(null);
   const height = model.rows.map(({ row }) => row?.groups.length ?? 0).join();
-  // the field stays in view while expressions and their values come above it
+  // the newest expression and the field stay in view while values come above them
   useEffect(() => {
     const timer = window.setTimeout(() => {
       if (form.current?.contains(document.activeElement)) {
+        list.current?.rows[list.current.rows.length - 1]?.scrollIntoView({
+          block: 'nearest'
+        });
         form.current.scrollIntoView({ block: 'nearest' });
       }
     }, GROWS);
@@ -37,7 +41,7 @@ export function CompareValues(props: IProps): JSX.Element {
       <div className="jp-DtrainDebug-acrossList">
         <div>
           <Differences {...props} />
-          {model.rows.length > 0 && <Expressions {...props} />}
+          {model.rows.length > 0 && <Expressions {...props} list={list} />}
         </div>
       </div>
       <form
@@ -77,10 +81,12 @@ export function CompareValues(props: IProps): JSX.Element {
 }
 
 /** Expressions with their values, and a button to remove each. */
-function Expressions(props: IProps): JSX.Element {
-  const { model, trans } = props;
+function Expressions(
+  props: IProps & { list: React.RefObject<HTMLTableElement> }
+): JSX.Element {
+  const { model, trans, list } = props;
   return (
-    <table aria-label={trans.__('Expressions across ranks')}>
+    <table ref={list} aria-label={trans.__('Expressions across ranks')}>
       {/* for screen readers: the section's title and the field say as much */}
       <thead className="jp-DtrainUi-hidden">
         <tr>
@@ -117,6 +123,21 @@ function Expressions(props: IProps): JSX.Element {
 function Differences(props: IProps): JSX.Element | null {
   const { model, view, trans, onError } = props;
   const { differences: found } = model;
+  const differing = useRef<HTMLTableElement>(null);
+  const isAsked = useRef(false);
+  const isDone = !!found && !found.left;
+  // what the user has asked for is in view, also where the section is low
+  useEffect(() => {
+    if (!isDone || !isAsked.current) {
+      return;
+    }
+    isAsked.current = false;
+    const timer = window.setTimeout(
+      () => differing.current?.scrollIntoView({ block: 'nearest' }),
+      GROWS
+    );
+    return () => window.clearTimeout(timer);
+  }, [isDone]);
   if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
     return null;
   }
@@ -124,7 +145,10 @@ function Differences(props: IProps): JSX.Element | null {
     <button
       type="button"
       className="jp-DtrainUi-link"
-      onClick={() => void model.compareVariables().catch(onError)}
+      onClick={() => {
+        isAsked.current = true;
+        void model.compareVariables().catch(onError);
+      }}
     >
       {label}
     </button>
@@ -178,7 +202,7 @@ function Differences(props: IProps): JSX.Element | null {
         </p>
       )}
       {found.rows.length > 0 && (
-        <table aria-label={trans.__('Variables that differ')}>
+        <table ref={differing} aria-label={trans.__('Variables that differ')}>
           <tbody>
             {found.rows.map(row => (
               <tr key={row.expression} data-variable={row.expression}>

@@ -11,9 +11,9 @@ import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './keyboardFocus';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
-import { noRanks } from '../model/texts';
+import { beforeRanks } from '../model/texts';
 import { pointsOf } from '../model/breakpoints';
-import { withAlarm, worldOf } from '../model/world';
+import { areAnyHeld, withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
 
 /** Dependencies of both sections. */
@@ -77,7 +77,11 @@ abstract class Section extends ReactWidget {
   /** Clusters change several times a second; a cell starts, and so gets its number, far less often. */
   private _ran(): void {
     const { clusters, model } = this.args;
-    const running = `${runningOf(clusters.clusters)} ${JSON.stringify(worldOf(clusters, model.view))}`;
+    const running = JSON.stringify([
+      runningOf(clusters.clusters),
+      worldOf(clusters, model.view),
+      areAnyHeld(clusters)
+    ]);
     if (running !== this._running) {
       this._running = running;
       this.changed();
@@ -100,18 +104,15 @@ export class RanksSection extends Section {
   }
 
   protected content(): JSX.Element {
-    const { model, clusters, names, trans, onError } = this.args;
+    const { model, debug, clusters, names, trans, onError } = this.args;
     const { view } = model;
     const { job, alarm } = worldOf(clusters, view);
     if (!view) {
+      // JupyterLab knows the names of cells' files once it has asked the kernel for the debugger's state
+      const held = areAnyHeld(clusters) && !debug.getCodeId('');
       return (
         <p className="jp-DtrainUi-under">
-          {model.isStarted
-            ? noRanks(trans)
-            : trans.__(
-                "To see ranks here, turn the debugger on (the bug in the notebook's toolbar) and run a %1 cell.",
-                '%%distributed'
-              )}
+          {beforeRanks(model.isStarted, held, trans)}
         </p>
       );
     }

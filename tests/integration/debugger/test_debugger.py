@@ -247,6 +247,43 @@ def test_a_busy_rank_is_paused_and_interrupted_while_it_stands(cluster: dt.Clust
     assert cluster.run("print(steps.train(rank))").stdout == RIGHT
 
 
+STANDS = {
+    "breakpoint": """import torch, torch.distributed as dist
+i = done = 0
+while True:
+    i += 1
+    if rank == 1 and i == 3:
+        breakpoint()
+    dist.all_reduce(torch.zeros(1))
+    done = i""",
+    "pause": """import time
+i = done = 0
+while rank == 0:
+    time.sleep(0.1)
+while True:
+    done = i
+    i += 1""",
+}
+
+
+@pytest.mark.parametrize("how", STANDS)
+def test_an_interrupt_is_raised_where_a_paused_rank_stands(cluster: dt.Cluster, how: str) -> None:
+    """Had it run on until the interrupt came, one rank would have trained further than the other."""
+    with cluster.debug() as debugger:
+        cell = Running(cluster, STANDS[how])
+        if how == "pause":
+            wait_until(lambda: cluster.info()["ranks"][1]["state"] == "busy", 10, "the cell to run")
+            debugger.pause()
+        debugger.wait(20, [1])
+        stood = [int(debugger.evaluate(name, 1)) for name in ("i", "done")]
+        cluster.interrupt()
+        result = cell.end()
+        assert {f.kind for f in result.failures} == {"interrupted"}
+        assert [cluster.pull(name)[1] for name in ("i", "done")] == stood
+        if how == "breakpoint":
+            assert cluster.pull("done") == {0: 2, 1: 2}
+
+
 def test_a_pause_inside_a_loop_of_collectives_finds_all_ranks(cluster: dt.Cluster) -> None:
     loop = """import torch, torch.distributed as dist
 ends = torch.zeros(1)

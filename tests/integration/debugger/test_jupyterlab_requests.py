@@ -220,17 +220,48 @@ def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
 
 
 def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> None:
-    # a short cell would be over before the interrupt comes: released ranks run on until then
-    endless = CELL.replace("for i in range(2):", "while True:").replace("rank, i)", "rank, 0)")
     notebook.switch_on()
-    notebook.breakpoints(notebook.source(endless), 5)
+    notebook.breakpoints(notebook.source(CELL), 5)
     for _ in range(2):
-        cell = notebook.begin(endless)
+        cell = notebook.begin(CELL)
         notebook.event("stopped")
         notebook.manager.interrupt_kernel()
-        notebook.end(cell)
+        assert not by_rank(notebook.end(cell)), "no rank runs on to the end"
     notebook.switch_off()
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+NEVER = """%%distributed
+import time, torch.distributed as dist
+while rank == 1:
+    time.sleep(0.05)
+dist.barrier()"""
+
+
+def test_steps_to_a_collective_that_never_comes_end_with_pause_or_continue(notebook: Debugged) -> None:
+    def view() -> dict[str, Any]:
+        body: dict[str, Any] = notebook.ask("dtrain/state")["body"]
+        return body
+
+    notebook.switch_on()
+    cell = notebook.begin(NEVER)
+    wait_until(lambda: [r["phase"] for r in view()["ranks"]] == ["running"] * 2, 20, "the cell to run")
+    assert notebook.ask("pause", threadId=1)["success"]
+    wait_until(lambda: view()["waits"], 20, "rank 0 to be said to wait")
+    wait_until(lambda: view()["code"] == "paused", 60, "rank 1 to be stepped through its loop no longer")
+    for command, phase in (("pause", "paused"), ("continue", "running")):
+        assert notebook.ask("dtrain/gather", rank=0)["success"]
+        said = view()
+        assert (said["code"], said["sentence"]) == (
+            "bringing",
+            "Stepping rank 1 to barrier, where rank 0 waits.",
+        )
+        assert notebook.ask(command, threadId=1)["success"]
+        assert view()["bringing"] is None
+        wait_until(lambda as_told=phase: view()["ranks"][1]["phase"] == as_told, 20, f"rank 1 to be {phase}")
+    notebook.manager.interrupt_kernel()
+    notebook.end(cell)
+    notebook.switch_off()
 
 
 def _states(cluster: dt.Cluster) -> set[str]:
@@ -356,6 +387,27 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
     answer = notebook.ask("dtrain/postmortem")
     assert not answer["success"]
     assert "has not failed" in answer["message"]
+    notebook.switch_off()
+
+
+ALONE = """%%distributed
+import torch.distributed as dist
+def meet():
+    if rank == 1:
+        raise ValueError("alone")
+    dist.barrier()
+meet()"""
+
+
+def test_a_rank_that_another_ones_failure_interrupts_is_looked_at_too(notebook: Debugged) -> None:
+    notebook.switch_on()
+    notebook.run(ALONE)
+    wait_until(lambda: _told(notebook)["failed"], 20, "the failure to be known")
+    assert notebook.ask("dtrain/postmortem")["success"]
+    wait_until(lambda: _phases(notebook) == ["paused", "paused"], 20, "both ranks to stand in it")
+    for rank, line in ((0, 6), (1, 5)):
+        frames = notebook.ask("stackTrace", threadId=1001 + rank)["body"]["stackFrames"]
+        assert (frames[0]["name"], frames[0]["line"]) == ("meet", line)
     notebook.switch_off()
 
 

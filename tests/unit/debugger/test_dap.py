@@ -26,7 +26,7 @@ from dtrain_lab.debugger.state import (
 )
 from dtrain_lab.debugger.view import view
 from dtrain_lab.errors import BadRequest, Conflict
-from dtrain_lab.rank.debugger import hit_counts
+from dtrain_lab.rank.debugger.conditions import forget_hits
 from dtrain_lab.wire.links.values import ValueSummary
 from tests.unit.debugger.paused_ranks import attached, paused
 
@@ -654,7 +654,7 @@ def test_a_log_point_prints_in_the_rank_and_never_stops() -> None:
 def test_a_breakpoint_stops_or_prints_in_the_passes_that_its_hit_count_names(
     hit: str, met: list[int], log: str
 ) -> None:
-    hit_counts.forget()
+    forget_hits()
     heard: list[str] = []
     made = str(conditions.for_rank(Breakpoint(3, "x > 0", hit, log), CELL, 1)["condition"])
     stops = [x for x in range(6) if eval(made, {"x": x, "print": heard.append})]
@@ -662,12 +662,12 @@ def test_a_breakpoint_stops_or_prints_in_the_passes_that_its_hit_count_names(
 
 
 def test_passes_of_a_line_are_counted_by_file_and_in_each_cell_anew() -> None:
-    hit_counts.forget()
+    forget_hits()
     here, there = (
         str(conditions.for_rank(Breakpoint(3, hit="2"), path, 0)["condition"]) for path in (CELL, OWN)
     )
     assert [eval(each) for each in (here, there, here, here)] == [False, False, True, False]
-    hit_counts.forget()  # as a rank's debugger does when a cell begins
+    forget_hits()  # as a rank's debugger does when a cell begins
     assert [eval(here), eval(here)] == [False, True]
 
 

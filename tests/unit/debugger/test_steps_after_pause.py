@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
 
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.debugger import events
 from dtrain_lab.debugger.requests import Order
-from dtrain_lab.debugger.state import Dap, RankView, State
+from dtrain_lab.debugger.state import Collective, Dap, RankView, SourceLocation, State
+from dtrain_lab.debugger.view import view
 from dtrain_lab.services.debugger import step_to_collective
 from dtrain_lab.services.debugger.step_to_collective import Gathering
 
+STOOD = "Paused on 1 rank. Rank 1 waits in barrier."
 WAITS = {"operation": {"name": "barrier", "ranks": [0, 1]}, "sequences": {"g": 2}}
 
 
@@ -34,6 +40,72 @@ async def test_a_rank_whose_step_does_not_end_is_paused_there(
 ) -> None:
     world = World()
     monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
-    await Gathering(world).meet()
+    await Gathering(world, lambda _: None).meet()
     assert [(o.command, list(o.arguments)) for o in world.orders] == [("next", [0]), ("pause", [0])]
     assert world.state.paused == (0,)
+
+
+class Loop(World):
+    """Rank 0, for which rank 1 waits, is in a loop of two lines without a collective: a step ends at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self.line = 2
+        self._stand()
+
+    def _stand(self) -> None:
+        self.line = 5 - self.line
+        place = SourceLocation("train.py", self.line, "train")
+        self.state = self.state.rank(0, phase="paused", place=place)
+        self.state = self.state.rank(1, operation=Collective("barrier", 2, None, (0, 1)))
+
+    async def ask(self, order: Order) -> dict[int, Dap]:
+        answers = await super().ask(order)
+        if order.command == "next":
+            self._stand()
+        return answers
+
+    def show(self, moved: events.Moved) -> None:
+        self.state = moved[0]
+        self.shown.append(view(self.state).sentence)
+
+
+async def test_after_a_pause_a_rank_in_a_loop_without_a_collective_stays_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Loop()
+    monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
+    await Gathering(world, world.show).meet()
+    assert [o.command for o in world.orders] == ["next"] * 4
+    assert world.shown == ["Stepping rank 0 to barrier, where rank 1 waits.", STOOD]
+
+
+async def test_steps_to_a_collective_that_never_comes_are_said_and_can_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Loop()
+    monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
+    monkeypatch.setattr(step_to_collective, "GATHER_STEPS", 1_000_000)
+    monkeypatch.setattr(step_to_collective, "LATE_S", 0.0)
+    request = {"command": "dtrain/gather", "arguments": {"rank": 1}}
+    steps = asyncio.ensure_future(Gathering(world, world.show).step_others(request))
+    while len(world.shown) < 2:
+        await asyncio.sleep(0)
+    assert world.shown[1] == ("Rank 0 has not come to barrier yet, where rank 1 waits. Pause ends the steps.")
+    steps.cancel()
+    await asyncio.wait({steps})
+    assert world.shown[2] == STOOD
+    assert world.state.bringing is None
+
+
+async def test_a_rank_that_takes_the_users_step_is_not_paused_within_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Loop()
+    world.state = replace(world.state, stepping=(1,))
+    monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
+    monkeypatch.setattr(step_to_collective, "GATHER_STEPS", 1)
+    request = {"command": "dtrain/gather", "arguments": {"rank": 1}}
+    await Gathering(world, world.show).step_others(request)
+    assert [o.command for o in world.orders if o.arguments] == ["next"]
