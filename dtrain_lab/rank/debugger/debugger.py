@@ -161,6 +161,8 @@ class RankDebugger:
         forget_hits()
         if self.attached:
             tracing.forget_step()
+        else:
+            tracing.end_remaining_trace()
 
     def cell_ended(self, error: BaseException | None) -> None:
         """Called at a cell's end: explain breakpoints that compiled code skipped; stop where the cell failed.

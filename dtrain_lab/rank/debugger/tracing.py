@@ -133,6 +133,12 @@ def _end_trace(_: object) -> int:
     return 0
 
 
+def end_remaining_trace() -> None:
+    """End this thread's tracing if pydevd was about to set it when `stop_tracing` ended it."""
+    if not _on and "pydevd" in type(sys.gettrace()).__module__:
+        _set_no_trace()
+
+
 def _set_no_trace() -> None:
     from pydevd_tracing import SetTrace
 

@@ -97,8 +97,7 @@ def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(
     assert operation is not None
     assert operation.sequence == 1, "counted as verdicts do, in the cell"
     debugger._ask("dtrain/gather", {"rank": 1})
-    debugger.wait(20, [0, 1])
-    assert lines(debugger) == [9, 9]
+    wait_until(lambda: lines(debugger) == [9, 9], 20, "both ranks after the collective")
     debugger.steps("all")
     debugger.clear()
     debugger.go()
@@ -114,8 +113,7 @@ def test_a_waiting_rank_that_has_no_breakpoint_is_met_in_the_same_step(
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
     assert debugger.state.waits[0].reachable
     debugger._ask("dtrain/gather", {"rank": 0})
-    debugger.wait(20, [0, 1])
-    assert lines(debugger) == [9, 9], "and rank 0 doesn't wait in its next one"
+    wait_until(lambda: lines(debugger) == [9, 9], 20, "both ranks there: rank 0 doesn't wait in its next one")
     assert debugger.across("i").text == "0 on all ranks"
     debugger.clear()
     debugger.go()
@@ -148,8 +146,7 @@ def test_others_are_not_brought_past_a_collective_that_a_slow_rank_comes_back_fr
     debugger.step()
     wait_until(lambda: debugger.state.waits, 10, "rank 1 to be said to wait")
     debugger._ask("dtrain/gather", {"rank": 1})
-    debugger.wait(20, [0, 1])
-    assert lines(debugger) == [9, 9]
+    wait_until(lambda: lines(debugger) == [9, 9], 20, "both ranks after the collective")
     debugger.detach()
     assert cell.end().stdout == RIGHT
     cluster.run("if rank == 1: dist.ProcessGroup.allreduce = plain")
@@ -226,6 +223,14 @@ def test_nothing_is_traced_without_it_and_after_it(cluster: dt.Cluster) -> None:
             assert "None" not in cluster.run("import sys; print(sys.gettrace())").stdout[0]
     assert cluster.run(tracing).stdout == bare
     assert cluster.run("print(steps.train(rank))").stdout == RIGHT
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer ones are watched by sys.monitoring")
+def test_tracing_that_pydevd_sets_again_as_it_ends_is_over_with_the_next_cell(cluster: dt.Cluster) -> None:
+    with cluster.debug():
+        cluster.run("import sys; late = sys.gettrace(); assert late")
+    cluster.run("sys.settrace(late)")
+    assert cluster.run("print(sys.gettrace())").stdout == {0: "None\n", 1: "None\n"}
 
 
 def test_a_busy_rank_is_paused_and_interrupted_while_it_stands(cluster: dt.Cluster, module: Path) -> None:
