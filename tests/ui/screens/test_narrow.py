@@ -17,6 +17,9 @@ SNIPPET = """<div class="jp-DtrainCluster-snippet"><pre>%load_ext dtrain_lab</pr
 <div><pre>%%distributed
 print(rank, device)</pre><button class="jp-DtrainUi-button">Insert</button></div></div>"""
 
+COMMAND = f"""<div class="jp-DtrainJob-code"><div class="jp-DtrainJob-code-lines" data-wraps="true"><div>
+<pre>dtrain-lab submit train.ipynb {"--param lr=0.0003 " * 12}--name {"x" * 90}</pre></div></div></div>"""
+
 WHERE = ("all_reduce, no. 22,093 of this cell", "in a collective")
 HEADS = """<th class="jp-DtrainRanks-colGlyph"></th><th class="jp-DtrainRanks-colRank">Rank</th>
 <th class="jp-DtrainRanks-colFor">For</th><th>Where</th>"""
@@ -47,6 +50,11 @@ def show(page: Any, body: str, width: int) -> None:
 def test_the_problem_of_a_long_name_wraps(blank: Any) -> None:
     show(blank, FIELD, 420)
     assert blank.locator("main").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_the_command_of_a_job_wraps(blank: Any) -> None:
+    show(blank, COMMAND, 420)
+    assert blank.locator(".jp-DtrainJob-code").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 @pytest.mark.parametrize("width", [200, 235, 300])
