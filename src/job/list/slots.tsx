@@ -38,6 +38,23 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
   return [...holders.values()].sort((a, b) => b.slots - a.slots);
 }
 
+/**
+ * "2 of 16 slots are free". Where holders share slots, theirs add up to more than the machine has: its own number counts,
+ * as for a job that waits.
+ */
+export function freeText(
+  { slots, excess = 0 }: Slots['nodes'][number],
+  trans: TranslationBundle
+): string {
+  const free = trans._n(
+    '%2 of %1 slot is free',
+    '%2 of %1 slots are free',
+    slots.length - excess,
+    slots.filter(s => !s.held_by).length
+  );
+  return excess > 0 ? trans.__('%1, and some are shared', free) : free;
+}
+
 interface ISlotsProps {
   model: ILiveState;
   site: ISite;
@@ -123,13 +140,7 @@ function Machines(props: ISlotsProps): JSX.Element {
       {nodes.map(node => (
         <section key={node.name} aria-label={node.name}>
           <p>
-            <b>{node.name}</b>{' '}
-            {trans._n(
-              '%2 of %1 slot is free',
-              '%2 of %1 slots are free',
-              node.slots.length,
-              node.slots.filter(s => !s.held_by).length
-            )}
+            <b>{node.name}</b> {freeText(node, trans)}
           </p>
           <ul>
             {heldOf(node).map(held => (
