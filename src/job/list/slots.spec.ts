@@ -42,6 +42,7 @@ it('says how many slots each holder has, the largest first', () => {
   const node = {
     name: 'a',
     waiting: [],
+    excess: 0,
     slots: [
       slot(0, holder('job', 'x')),
       slot(1, null),
@@ -70,7 +71,7 @@ it('has the number of slots that the machine has, also while they are shared', (
     held_by,
     memory_bytes: null
   }));
-  const node = { name: 'a', waiting: [], slots };
+  const node = { name: 'a', waiting: [], slots, excess: 0 };
   expect(freeText({ ...node, excess: 2 }, trans)).toBe(
     '0 of 16 slots are free, and some are shared'
   );

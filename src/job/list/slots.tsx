@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useState } from 'react';
+import React, { useEffect, useRef, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
@@ -43,7 +43,7 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
  * as for a job that waits.
  */
 export function freeText(
-  { slots, excess = 0 }: Slots['nodes'][number],
+  { slots, excess }: Slots['nodes'][number],
   trans: TranslationBundle
 ): string {
   const free = trans._n(
@@ -67,21 +67,25 @@ interface ISlotsProps {
 export function SlotsSection(props: ISlotsProps): JSX.Element {
   const { trans } = props;
   const [open, setOpen] = useViewState('slots', false);
+  const section = useRef<HTMLDetailsElement>(null);
   return (
     <details
+      ref={section}
       className="jp-DtrainJob-slots"
       open={open}
       onToggle={event => setOpen(event.currentTarget.open)}
     >
       <summary>{trans.__('Slots: in use and queued')}</summary>
-      {open && <Machines {...props} />}
+      {open && <Machines {...props} section={section} />}
     </details>
   );
 }
 
 /** Current slots of a profile's machines. */
-function Machines(props: ISlotsProps): JSX.Element {
-  const { model, site, jobs, trans } = props;
+function Machines(
+  props: ISlotsProps & { section: React.RefObject<HTMLDetailsElement> }
+): JSX.Element {
+  const { model, site, jobs, section, trans } = props;
   useChanges(site);
   useChanges(model);
   const [profile, setProfile] = useViewState('slots of', DEFAULT_PROFILE);
@@ -120,6 +124,16 @@ function Machines(props: ISlotsProps): JSX.Element {
   };
   const profiles = site.profiles.filter(p => p.traits && !p.traits.schedules);
   const nodes = found?.profile === profile ? found.slots.nodes : [];
+  const [sought, setSought] = useViewState('slots sought', false);
+  const known = nodes.length > 0;
+  useEffect(() => {
+    // only then is it as high as it will be
+    if (sought && known) {
+      section.current?.scrollIntoView({ block: 'start' });
+      section.current?.querySelector('summary')?.focus();
+      setSought(false);
+    }
+  }, [sought, known, section, setSought]);
   return (
     <>
       {profiles.length > 1 && (
