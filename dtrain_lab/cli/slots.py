@@ -31,7 +31,9 @@ def slots(profile: str, stop: str | None, as_json: bool) -> None:
         return
     for node in answer.nodes:
         free = sum(slot.held_by is None for slot in node.slots)
-        console.print(f"{node.name}: {free} of {counted(len(node.slots), 'slot is', 'slots are')} free")
+        total = counted(len(node.slots) - node.excess, "slot is", "slots are")
+        shared = ", and some are shared" if node.excess else ""
+        console.print(f"{node.name}: {free} of {total} free{shared}")
         rows = []
         for slot in node.slots:
             if slot.held_by is not None:

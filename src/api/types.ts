@@ -3920,9 +3920,11 @@ export interface components {
         };
         /**
          * NodeSlots
-         * @description The slots of a machine.
+         * @description The slots of a machine. `excess`: how many of `slots` it does not have, as holders share its slots.
          */
         NodeSlots: {
+            /** @default 0 */
+            excess: number;
             name: string;
             slots: components["schemas"]["Slot"][];
             /** @default [] */

@@ -32,7 +32,7 @@ export function addViewCommands(dependencies: IViewDependencies): void {
     label: trans.__('Jobs'),
     caption: trans.__('Submitted notebooks'),
     icon: args => (args.launcher || args.toolbar ? jobsIcon : undefined),
-    execute: async () => {
+    execute: async args => {
       let view = lists.currentWidget;
       if (!view || view.isDisposed) {
         jobs.askAhead();
@@ -45,8 +45,21 @@ export function addViewCommands(dependencies: IViewDependencies): void {
         addView(shell, view);
       }
       showView(shell, view);
+      if (typeof args.slots === 'string') {
+        view.showSlots(args.slots);
+      }
     },
-    describedBy: { args: { type: 'object', properties: {} } }
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          slots: {
+            type: 'string',
+            description: 'Profile whose slots to bring into view'
+          }
+        }
+      }
+    }
   });
   commands.addCommand(CommandIDs.openJob, {
     label: trans.__('Open'),

@@ -47,6 +47,13 @@ export class JobsView extends JobWidget {
     this.addClass('jp-DtrainJob-listView');
   }
 
+  /** Unfold the slots of a profile's machines, and bring them into view. */
+  showSlots(profile: string): void {
+    this.choices.set('slots of', profile);
+    this.choices.set('slots', true);
+    this.choices.set('slots sought', true);
+  }
+
   protected draw(): JSX.Element {
     return <JobList {...this._props} />;
   }

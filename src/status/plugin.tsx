@@ -25,7 +25,7 @@ import {
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../verdicts/sentence';
 import { markTab } from './tabDot';
-import { ISubject, jobsText, statusOf, subjectOf } from './texts';
+import { ISubject, jobsText, statusOf, stuckJobs, subjectOf } from './texts';
 
 /** The status bar's item: state of the notebook's cluster. */
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
@@ -139,6 +139,7 @@ class StatusItem extends ReactWidget {
       this._model.link !== 'lost' &&
       this._commands.hasCommand(CommandIDs.showJobs) &&
       jobsText(this._model, trans, this._stopping());
+    const stuck = jobs ? stuckJobs(this._model.jobs, trans) : null;
     return (
       <>
         <button
@@ -157,6 +158,24 @@ class StatusItem extends ReactWidget {
             </span>
           </span>
         </button>
+        {stuck && (
+          <button
+            type="button"
+            data-attention
+            title={[stuck.text, trans.__('Show the job')].join('\n')}
+            onClick={() =>
+              void (stuck.job
+                ? this._commands.execute(CommandIDs.openJob, {
+                    id: stuck.job.id,
+                    name: stuck.job.name
+                  })
+                : this._commands.execute(CommandIDs.showJobs))
+            }
+          >
+            <Glyph kind="stuck" label="" />
+            <span>{stuck.text}</span>
+          </button>
+        )}
         {jobs && (
           <button
             type="button"

@@ -4,11 +4,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { panelIn } from '../locations/visibility';
 import { ILiveState } from '../tokens';
 import { needsAttention } from '../verdicts/sentence';
-import { statusText } from './texts';
+import { statusText, stuckJobs } from './texts';
 
 const CLASS = 'jp-DtrainStatus-attention';
 
-/** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention. */
+/** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention or a job is stuck. */
 export function markTab(
   shell: JupyterFrontEnd.IShell,
   model: ILiveState,
@@ -23,10 +23,11 @@ export function markTab(
     const { title } = panel;
     usual ??= title.caption;
     const problem = model.clusters.find(needsAttention);
+    const text = problem
+      ? statusText(problem, trans)
+      : stuckJobs(model.jobs, trans)?.text;
     const classes = title.className.split(' ').filter(c => c && c !== CLASS);
-    title.className = [...classes, ...(problem ? [CLASS] : [])].join(' ');
-    title.caption = problem
-      ? trans.__('%1. %2', usual, statusText(problem, trans))
-      : usual;
+    title.className = [...classes, ...(text ? [CLASS] : [])].join(' ');
+    title.caption = text ? trans.__('%1. %2', usual, text) : usual;
   });
 }

@@ -5,7 +5,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { jobNote } from '../job/list/sidebarSection';
 import { ActiveSweeps, Cluster, ILiveState, Job, Sweep } from '../tokens';
-import { jobsText, statusOf, statusText, subjectOf } from './texts';
+import { jobsText, statusOf, statusText, stuckJobs, subjectOf } from './texts';
 
 const trans = nullTranslator.load('');
 
@@ -233,4 +233,30 @@ it('says that a rank does not answer the interrupt', () => {
     glyph: 'stuck',
     needsAttention: true
   });
+});
+
+it('names a job whose rank is stuck, as it does a cluster', () => {
+  const { metrics } = makeCluster();
+  const stuck = makeVerdict({ ranks: [1], since_s: 14.2 });
+  const job = (more: object): Job =>
+    ({
+      id: 'j',
+      name: 'tune',
+      state: 'running',
+      summary: { code: 'stuck' },
+      metrics: { ...metrics, verdicts: [stuck] },
+      ...more
+    }) as unknown as Job;
+  const one = job({});
+  expect(stuckJobs([job({ metrics }), one], trans)).toEqual({
+    text: 'job tune: rank 1 is stuck, 14\u00a0s',
+    job: one
+  });
+  expect(stuckJobs([one, one], trans)).toEqual({
+    text: '2 jobs are stuck',
+    job: null
+  });
+  expect(stuckJobs([job({ state: 'failed' })], trans)).toBeNull();
+  // a rank that the debugger has paused is where the user wants it
+  expect(stuckJobs([job({ summary: { code: 'paused' } })], trans)).toBeNull();
 });

@@ -3,7 +3,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ENDED } from '../api/states';
 import { usedBy } from '../cluster/model/notebookCluster';
 import { activeCounts, activeText, withState } from '../job/model/activeJobs';
-import { Cluster, ILiveState, Link, Sweep } from '../tokens';
+import { isPaused } from '../job/model/states';
+import { Cluster, ILiveState, Job, Link, Sweep } from '../tokens';
 import {
   formatCount,
   formatRate,
@@ -187,6 +188,45 @@ export function jobsText(
   return counts.jobs + counts.sweeps
     ? withState(activeText(counts, trans), counts, trans)
     : null;
+}
+
+/** Jobs whose ranks can't continue by themselves. */
+export interface IStuckJobs {
+  /** "job tune: rank 1 is stuck, 14 s", "3 jobs are stuck". */
+  text: string;
+  /** The job; null if there are several. */
+  job: Job | null;
+}
+
+/** What the status bar says of jobs that are stuck, as it does of clusters; null if none is. */
+export function stuckJobs(
+  jobs: readonly Job[],
+  trans: TranslationBundle
+): IStuckJobs | null {
+  const stuck = jobs.filter(
+    job => job.state === 'running' && !isPaused(job) && alarmOf(job.metrics)
+  );
+  if (stuck.length > 1) {
+    const count = formatCount(stuck.length);
+    const text = trans._n(
+      '%2 job is stuck',
+      '%2 jobs are stuck',
+      stuck.length,
+      count
+    );
+    return { text, job: null };
+  }
+  return stuck.length
+    ? { text: stuckText(stuck[0], trans), job: stuck[0] }
+    : null;
+}
+
+function stuckText(job: Job, trans: TranslationBundle): string {
+  const alarm = alarmOf(job.metrics)!;
+  const words = briefly(alarm, trans);
+  return alarm.since_s === null
+    ? trans.__('job %1: %2', job.name, words)
+    : trans.__('job %1: %2, %3', job.name, words, formatSpan(alarm.since_s));
 }
 
 /**

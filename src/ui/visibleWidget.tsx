@@ -40,6 +40,9 @@ export abstract class VisibleWidget extends ReactWidget {
     super.dispose();
   }
 
+  /** The user's choices, by name. */
+  protected readonly choices = new ViewState();
+
   /** What it shows. */
   protected abstract draw(): JSX.Element;
 
@@ -50,7 +53,7 @@ export abstract class VisibleWidget extends ReactWidget {
 
   protected render(): JSX.Element | null {
     return this.drawn ? (
-      <ViewStateContext.Provider value={this._viewState}>
+      <ViewStateContext.Provider value={this.choices}>
         <ErrorBoundary trans={this._words}>
           <Drawn node={this.node}>{this.draw()}</Drawn>
         </ErrorBoundary>
@@ -123,7 +126,6 @@ export abstract class VisibleWidget extends ReactWidget {
 
   private _changes = new MutationObserver(() => this.onDrawn());
   private _focused: Element | null = null;
-  private _viewState = new ViewState();
   private _shown = false;
   private _watching: IDisposable | null = null;
 }

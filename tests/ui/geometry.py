@@ -18,10 +18,8 @@ SIDEWAYS = (
     "[data-dtrain-rank] *",
     "pre",
     ".cm-scroller",
-    ".jp-DtrainJob-view .jp-DtrainUi-charts",
 )
-"""What scrolls sideways by design: code and tables, whose lines are not to be broken, and a job's row of
-charts, which leaves the height to its log."""
+"""What scrolls sideways by design: code and tables, whose lines are not to be broken."""
 EDGE = 1.5
 """Pixels that rounding may take."""
 

@@ -67,11 +67,12 @@ class Slot(Struct, frozen=True):
 
 
 class NodeSlots(Struct, frozen=True):
-    """The slots of a machine."""
+    """The slots of a machine. `excess`: how many of `slots` it does not have, as holders share its slots."""
 
     name: str
     slots: tuple[Slot, ...]
     waiting: tuple[Holder, ...] = ()
+    excess: int = 0
 
 
 class Slots(Struct, frozen=True):
@@ -176,7 +177,9 @@ def _reason(ticket: Ticket, free: int, slot_total: int, ahead: int, holding: Seq
         f"{same[0].kind} {same[0].name} holds {sum(t.slots for t in same)}" for same in by_holder.values()
     )
     behind = f", behind {counted(ahead, 'job')}" if ahead else ""
-    held = f": {who}" if who else ""
+    # what holders have then adds up to more than the machine has
+    shared = ", and some are shared" if sum(t.slots for t in holding) > slot_total else ""
+    held = f"{shared}: {who}" if who else ""
     wanted = (
         f"all {slot_total} slots"
         if ticket.slots >= slot_total > 1
@@ -217,11 +220,13 @@ def listing(
         slots = tuple(Slot(f"cuda:{d}", by_device.get(d) or foreign.get(d), memory.get(d)) for d in usable)
         return NodeSlots(facts.name, slots, waiting)
     holders = [_holder(t) for t in holding for _ in range(t.slots)]
-    count = max(slot_count(facts), len(holders))
+    count = slot_count(facts)
+    listed = max(count, len(holders))
     return NodeSlots(
         facts.name,
-        tuple(Slot(f"cpu:{i}", holders[i] if i < len(holders) else None) for i in range(count)),
+        tuple(Slot(f"cpu:{i}", holders[i] if i < len(holders) else None) for i in range(listed)),
         waiting,
+        listed - count,
     )
 
 

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { ILiveState } from '../../tokens';
-import { heldOf, isForeign, whose } from './slots';
+import { freeText, heldOf, isForeign, whose } from './slots';
 
 it('knows clusters and jobs of another Jupyter server, of which there is no view', () => {
   const model = {
@@ -42,6 +42,7 @@ it('says how many slots each holder has, the largest first', () => {
   const node = {
     name: 'a',
     waiting: [],
+    excess: 0,
     slots: [
       slot(0, holder('job', 'x')),
       slot(1, null),
@@ -53,4 +54,26 @@ it('says how many slots each holder has, the largest first', () => {
     ['y', 2, ['cuda:2', 'cuda:3']],
     ['x', 1, ['cuda:0']]
   ]);
+});
+
+it('has the number of slots that the machine has, also while they are shared', () => {
+  const trans = nullTranslator.load('dtrain_lab');
+  const held_by = {
+    kind: 'cluster' as const,
+    id: 'c',
+    name: 'c',
+    owner: 'me',
+    pid: 1,
+    may_stop: false
+  };
+  const slots = Array.from({ length: 18 }, (_, n) => ({
+    device: `cpu:${n}`,
+    held_by,
+    memory_bytes: null
+  }));
+  const node = { name: 'a', waiting: [], slots, excess: 0 };
+  expect(freeText({ ...node, excess: 2 }, trans)).toBe(
+    '0 of 16 slots are free, and some are shared'
+  );
+  expect(freeText(node, trans)).toBe('0 of 18 slots are free');
 });

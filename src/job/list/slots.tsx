@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useState } from 'react';
+import React, { useEffect, useRef, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
@@ -38,6 +38,23 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
   return [...holders.values()].sort((a, b) => b.slots - a.slots);
 }
 
+/**
+ * "2 of 16 slots are free". Where holders share slots, theirs add up to more than the machine has: its own number counts,
+ * as for a job that waits.
+ */
+export function freeText(
+  { slots, excess }: Slots['nodes'][number],
+  trans: TranslationBundle
+): string {
+  const free = trans._n(
+    '%2 of %1 slot is free',
+    '%2 of %1 slots are free',
+    slots.length - excess,
+    slots.filter(s => !s.held_by).length
+  );
+  return excess > 0 ? trans.__('%1, and some are shared', free) : free;
+}
+
 interface ISlotsProps {
   model: ILiveState;
   site: ISite;
@@ -50,21 +67,25 @@ interface ISlotsProps {
 export function SlotsSection(props: ISlotsProps): JSX.Element {
   const { trans } = props;
   const [open, setOpen] = useViewState('slots', false);
+  const section = useRef<HTMLDetailsElement>(null);
   return (
     <details
+      ref={section}
       className="jp-DtrainJob-slots"
       open={open}
       onToggle={event => setOpen(event.currentTarget.open)}
     >
       <summary>{trans.__('Slots: in use and queued')}</summary>
-      {open && <Machines {...props} />}
+      {open && <Machines {...props} section={section} />}
     </details>
   );
 }
 
 /** Current slots of a profile's machines. */
-function Machines(props: ISlotsProps): JSX.Element {
-  const { model, site, jobs, trans } = props;
+function Machines(
+  props: ISlotsProps & { section: React.RefObject<HTMLDetailsElement> }
+): JSX.Element {
+  const { model, site, jobs, section, trans } = props;
   useChanges(site);
   useChanges(model);
   const [profile, setProfile] = useViewState('slots of', DEFAULT_PROFILE);
@@ -103,6 +124,16 @@ function Machines(props: ISlotsProps): JSX.Element {
   };
   const profiles = site.profiles.filter(p => p.traits && !p.traits.schedules);
   const nodes = found?.profile === profile ? found.slots.nodes : [];
+  const [sought, setSought] = useViewState('slots sought', false);
+  const known = nodes.length > 0;
+  useEffect(() => {
+    // only then is it as high as it will be
+    if (sought && known) {
+      section.current?.scrollIntoView({ block: 'start' });
+      section.current?.querySelector('summary')?.focus();
+      setSought(false);
+    }
+  }, [sought, known, section, setSought]);
   return (
     <>
       {profiles.length > 1 && (
@@ -123,13 +154,7 @@ function Machines(props: ISlotsProps): JSX.Element {
       {nodes.map(node => (
         <section key={node.name} aria-label={node.name}>
           <p>
-            <b>{node.name}</b>{' '}
-            {trans._n(
-              '%2 of %1 slot is free',
-              '%2 of %1 slots are free',
-              node.slots.length,
-              node.slots.filter(s => !s.held_by).length
-            )}
+            <b>{node.name}</b> {freeText(node, trans)}
           </p>
           <ul>
             {heldOf(node).map(held => (

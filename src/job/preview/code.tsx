@@ -26,6 +26,8 @@ export function Code(props: {
   fold: number;
   /** Whether lines have numbers; true by default. */
   numbered?: boolean;
+  /** Whether long lines wrap; false by default. Neither numbers nor marks are beside wrapped lines. */
+  wraps?: boolean;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -72,7 +74,10 @@ export function Code(props: {
           )}
         </button>
       )}
-      <div className="jp-DtrainJob-code-lines">
+      <div
+        className="jp-DtrainJob-code-lines"
+        data-wraps={props.wraps || undefined}
+      >
         {props.numbered !== false && (
           <pre aria-hidden="true">
             {lines

@@ -17,6 +17,8 @@ export interface ITab {
   marks: readonly IMark[];
   /** Whether its lines have numbers; true by default. */
   numbered?: boolean;
+  /** Whether long lines wrap; false by default, as lines of code keep their indentation. */
+  wraps?: boolean;
 }
 
 /**
@@ -77,7 +79,10 @@ export function tabsOf(
     label: trans.__('Command'),
     title: trans.__('This job as a command'),
     text: plan.submit ?? '',
-    language: 'shell'
+    language: 'shell',
+    // one line, however many options it has
+    numbered: false,
+    wraps: true
   });
   if (plan.changes) {
     tabs.push({

@@ -65,7 +65,6 @@ export function Charts(props: {
     <div
       className="jp-DtrainUi-charts"
       role="group"
-      tabIndex={0} // where the row of charts is wider than the view, arrow keys scroll it
       aria-label={trans.__('Charts')}
     >
       {lines && (
@@ -189,7 +188,7 @@ function axisOf(
   return { window, until, end: named ? jobState(job, trans) : null };
 }
 
-/** A chart with its last value in the heading, which has one line: the whole is in its tooltips. */
+/** A chart with its last value in the heading, which is brief: the whole is in its tooltips. */
 function JobChart(
   props: Omit<React.ComponentProps<typeof TimeChart>, 'series' | 'height'> & {
     title: string;

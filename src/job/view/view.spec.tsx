@@ -91,3 +91,68 @@ it('says where a job is stuck, with links to the cells of its notebook by their 
   });
   root.unmount();
 });
+
+it('leads from a job that waits for slots to the slots of its profile', async () => {
+  const { metrics, world } = makeCluster();
+  const message = 'Waits for 2 of 4 slots; 1 is free.';
+  const job = {
+    id: 'j',
+    name: 'tune',
+    profile: 'two hosts',
+    state: 'queued',
+    notebook: 'n.ipynb',
+    notebook_path: 'n.ipynb',
+    may: [],
+    ranks: [],
+    world,
+    size: { nodes: 1, ranks_per_node: 2 },
+    metrics,
+    summary: { code: 'job_queued', values: {}, text: message },
+    parameters: {},
+    progress: [],
+    sweep: null,
+    parent: null,
+    error: null,
+    reason: {
+      code: 'slots',
+      message,
+      hint: 'It starts automatically.',
+      ahead: 0,
+      expected_start_at: null
+    },
+    checkpoint_step: null,
+    started_at: null,
+    ended_at: null,
+    created_at: 1
+  } as unknown as Job;
+  const live = { jobs: [job] };
+  const changed = new Signal<object, void>(live);
+  const commands = makeCommands();
+  const execute = vi.spyOn(commands, 'execute').mockResolvedValue(undefined);
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  root.render(
+    <JobBody
+      id="j"
+      model={Object.assign(live, { changed }) as unknown as ILiveState}
+      jobs={
+        {
+          get: async () => job,
+          metrics: async () => ({ history: [] })
+        } as unknown as IJobs
+      }
+      commands={commands}
+      trans={nullTranslator.load('dtrain_lab')}
+      openNotebook={vi.fn()}
+    />
+  );
+  await vi.waitFor(() =>
+    expect(host.textContent).toContain('automatically. Show the slots')
+  );
+  const links = host.querySelectorAll<HTMLElement>('a, button');
+  [...links].find(link => link.textContent === 'Show the slots')!.click();
+  expect(execute).toHaveBeenCalledWith(CommandIDs.showJobs, {
+    slots: 'two hosts'
+  });
+  root.unmount();
+});

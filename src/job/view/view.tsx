@@ -3,9 +3,11 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { VerdictFacts } from '../../cluster/card/verdictFacts';
+import { CommandIDs } from '../../commands';
 import { IJobs, ILiveState, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/lastUpdate';
+import { CommandLink } from '../../ui/text/commandLink';
 import { Filled } from '../../ui/text/filled';
 import { useViewState } from '../../ui/viewState';
 import { busyNote } from '../../verdicts/texts';
@@ -144,13 +146,7 @@ export function JobBody(props: IJobProps): JSX.Element {
               trans={trans}
             />
           )}
-          {job.reason && !failed && (
-            <p>
-              {job.summary.text.includes(job.reason.message)
-                ? job.reason.hint
-                : `${job.reason.message} ${job.reason.hint}`}
-            </p>
-          )}
+          {!failed && <Waiting job={job} commands={commands} trans={trans} />}
           <EndCommandFailure job={job} trans={trans} />
         </div>
       </div>
@@ -174,5 +170,34 @@ export function JobBody(props: IJobProps): JSX.Element {
       <Charts job={job} metrics={shown} trans={trans} />
       <JobLog jobs={jobs} job={job} trans={trans} openCell={openCell} />
     </>
+  );
+}
+
+/** What a job waits for, and what one can do about it. */
+function Waiting(
+  props: Pick<IJobProps, 'commands' | 'trans'> & { job: Job }
+): JSX.Element | null {
+  const { job, commands, trans } = props;
+  if (!job.reason) {
+    return null;
+  }
+  const { code, message, hint } = job.reason;
+  return (
+    <p>
+      {job.summary.text.includes(message) ? hint : `${message} ${hint}`}
+      {code === 'slots' && (
+        <>
+          {' '}
+          <CommandLink
+            command={CommandIDs.showJobs}
+            args={{ slots: job.profile }}
+            commands={commands}
+            className="jp-DtrainUi-link"
+          >
+            {trans.__('Show the slots')}
+          </CommandLink>
+        </>
+      )}
+    </p>
   );
 }

@@ -1,6 +1,6 @@
-"""Headings of charts without room for their values: in the Ranks view these begin below the name, as it does.
+"""Headings of charts without room for their values: these begin below the name, as it does.
 
-In a job's view they stay beside it, with fewer words.
+In a job's view they have fewer words before that.
 """
 
 from __future__ import annotations
@@ -58,10 +58,29 @@ def test_values_without_room_begin_where_the_name_does(blank: Any) -> None:
             assert {round(left) for left, _ in lines} == {round(lines[0][0])}
 
 
-@pytest.mark.parametrize(("width", "words"), [(200, "mean"), (400, "mean over ranks")])
-def test_a_heading_of_a_job_is_one_line_that_fits(blank: Any, width: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("width", "words", "lines"), [(150, "mean", 2), (250, "mean", 1), (400, "mean over ranks", 1)]
+)
+def test_a_heading_of_a_job_is_whole(blank: Any, width: int, words: str, lines: int) -> None:
     draw(blank, JOB.format(width=width), 800)
     heading = blank.locator("h2")
-    assert len(heading.evaluate(LINES)) == 1
-    assert heading.evaluate("h => h.scrollWidth <= h.clientWidth")
+    found = heading.evaluate(LINES)
+    assert len(found) == lines
+    assert {round(left) for left, _ in found} == {round(found[0][0])}
+    for part in (heading, heading.locator(".jp-DtrainJob-chartName")):
+        assert part.evaluate("e => e.scrollWidth <= e.clientWidth")
     assert heading.locator(".jp-DtrainJob-chartValue").inner_text().split(None, 1) == ["4,120", words]
+
+
+@pytest.mark.parametrize("width", [320, 400, 622])
+def test_all_charts_of_a_job_are_in_view(blank: Any, width: int) -> None:
+    box = (
+        JOB[JOB.index("<section") : JOB.index("</div>")]
+        .format(width="auto")
+        .replace(' style="width: autopx"', "")
+    )
+    charts = f'<div class="jp-DtrainUi-charts">{box * 4}</div>'
+    draw(blank, f'<div class="jp-DtrainUi-view jp-DtrainJob-view">{charts}</div>', width)
+    row = blank.locator(".jp-DtrainUi-charts")
+    assert row.evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert all(chart.bounding_box()["width"] >= 150 for chart in blank.locator("section").all())

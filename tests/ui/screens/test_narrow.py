@@ -17,6 +17,13 @@ SNIPPET = """<div class="jp-DtrainCluster-snippet"><pre>%load_ext dtrain_lab</pr
 <div><pre>%%distributed
 print(rank, device)</pre><button class="jp-DtrainUi-button">Insert</button></div></div>"""
 
+COMMAND = f"""<div class="jp-DtrainJob-code"><div class="jp-DtrainJob-code-lines" data-wraps="true"><div>
+<pre>dtrain-lab submit train.ipynb {"--param lr=0.0003 " * 12}--name {"x" * 90}</pre></div></div></div>"""
+
+STATUS = """<div class="jp-DtrainStatus"><button><i></i><span>No cluster</span></button>
+<button data-attention><i></i><span>job stuck: rank 1 is stuck, 9 min</span></button>
+<button class="jp-DtrainStatus-jobs">4 jobs active</button></div>"""
+
 WHERE = ("all_reduce, no. 22,093 of this cell", "in a collective")
 HEADS = """<th class="jp-DtrainRanks-colGlyph"></th><th class="jp-DtrainRanks-colRank">Rank</th>
 <th class="jp-DtrainRanks-colFor">For</th><th>Where</th>"""
@@ -36,7 +43,9 @@ def blank(browser: Any) -> Iterator[Any]:
 
 
 def show(page: Any, body: str, width: int) -> None:
-    sheets = "".join((STYLE / f"{name}.css").read_text() for name in ("ui", "cluster", "job", "ranks"))
+    sheets = "".join(
+        (STYLE / f"{name}.css").read_text() for name in ("ui", "cluster", "job", "ranks", "status")
+    )
     fonts = "--jp-code-font-size: 13px; --jp-code-font-family: monospace;"
     page.set_content(
         f"<style>{sheets} body {{ {fonts} font: 13px sans-serif; }}</style>"
@@ -47,6 +56,18 @@ def show(page: Any, body: str, width: int) -> None:
 def test_the_problem_of_a_long_name_wraps(blank: Any) -> None:
     show(blank, FIELD, 420)
     assert blank.locator("main").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.parametrize("width", [300, 800])
+def test_a_stuck_job_and_the_number_of_jobs_are_on_one_line(blank: Any, width: int) -> None:
+    show(blank, STATUS, width)
+    assert len({button.bounding_box()["y"] for button in blank.locator("button").all()}) == 1
+    assert blank.locator("main").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_the_command_of_a_job_wraps(blank: Any) -> None:
+    show(blank, COMMAND, 420)
+    assert blank.locator(".jp-DtrainJob-code").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 @pytest.mark.parametrize("width", [200, 235, 300])

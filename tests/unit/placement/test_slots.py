@@ -69,6 +69,18 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
     )
 
 
+def test_a_machine_has_one_number_of_slots_also_while_clusters_share_them() -> None:
+    clusters = [replace(ticket(name, 6, 1, holds=True), kind="cluster") for name in ("a", "b", "c")]
+    tickets = [*clusters, ticket("next", 2, 2)]
+    waits = admit(tickets, "next", CPUS, ())
+    assert not isinstance(waits, Ticket)
+    held = ", ".join(f"cluster {name} holds 6" for name in "abc")
+    assert waits.message == f"Waits for 2 of 16 slots; no slot is free, and some are shared: {held}."
+    node = listing(tickets, CPUS, (), {}, {})
+    assert (len(node.slots), node.excess) == (18, 2), "each of the holders' slots is listed"
+    assert listing(clusters[:2], CPUS, (), {}, {}).excess == 0
+
+
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:
     for facts, usable in ((GPUS, USABLE), (CPUS, ())):
         large = ticket("large", 10 * slot_count(facts), 1)
