@@ -120,7 +120,7 @@ class Stage:
                     if (!widget.id.startsWith('launcher')) { widget.dispose(); }
                 }
                 // nor does the panel keep what another state has folded or opened in it
-                [...shell.widgets('left')].find(w => w.id === 'dtrain-lab-panel')._viewState._values.clear();
+                [...shell.widgets('left')].find(w => w.id === 'dtrain-lab-panel').choices._values.clear();
                 shell.collapseRight();
                 document.querySelectorAll('.jp-Dialog').forEach(d => d.remove());
                 // what the debugger of another state has told is forgotten
