@@ -101,6 +101,8 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
     parallel: 1
   } as unknown as SweepPlan;
   const begun = vi.fn();
+  const commands = new CommandRegistry();
+  commands.addCommand('dtrain-lab:open-sweep', { execute: () => undefined });
   const node = document.body.appendChild(document.createElement('div'));
   const open = async (): Promise<() => void> => {
     const root = createRoot(node);
@@ -131,7 +133,7 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
               begin: async () => ({ id: 's', name: 'a' })
             } as unknown as ISweeps
           }
-          commands={new CommandRegistry()}
+          commands={commands}
           trans={nullTranslator.load('dtrain_lab')}
           begun={begun}
         />
