@@ -73,6 +73,10 @@ class CurrentAdvice:
             return False
         return self._size not in (self._trained_size, self._trained[1].ranks)
 
+    def is_of(self, loop: str) -> bool:
+        """Whether what was measured is of the loop of this code."""
+        return self._trained is not None and self._trained[0] == loop
+
     def asleep(self, loop: str) -> Asleep:
         """How much of a step ranks sleep in the loop of this code; nothing is known of other loops."""
         return self._asleep if loop == self._sampled else Asleep()
@@ -168,7 +172,7 @@ class CurrentAdvice:
             loop: Code of the diagnosed loop.
             size: Number of ranks that were diagnosed.
         """
-        if self._trained is not None and self._trained[0] == loop:
+        if self._trained is not None and self.is_of(loop):
             if size not in (self._trained_size, self._trained[1].ranks):  # the world was resized
                 self._trained = loop, on_ranks(self._trained[1], size)
                 self._trained_size = size
