@@ -16,6 +16,7 @@ from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
+from dtrain_lab.metrics.diagnosis_certainty import with_busy
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING, CellKind
@@ -38,6 +39,10 @@ class Loop(Protocol):
     @property
     def measured(self) -> Measured | None:
         """Its last metrics; None before any were seen."""
+
+    @property
+    def too_busy(self) -> str:
+        """That a machine had too few cores for its threads while it ran; empty if all had enough."""
 
     def diagnosed(self, diagnosis: Diagnosis, size: int) -> None:
         """Replace the monitor's estimates by those of a diagnosis.
@@ -132,6 +137,7 @@ class Diagnoses:
         of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
         diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
+        diagnosis = with_busy(diagnosis, self._loop.too_busy)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
         return diagnosis

@@ -220,6 +220,11 @@ class MetricsCollector:
         """What advice and forecasts are derived from; None before the last loop was measured."""
         return self._advised.measured if self._advised.is_of(self.loops.code) else None
 
+    @property
+    def too_busy(self) -> str:
+        """Why estimates of the loop that trains, or trained last, were not used; empty if they were."""
+        return self._advised.too_busy if self._advised.is_of(self.loops.code) else ""
+
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """Record the diagnosis `found` of the last training loop, on `size` ranks."""
         self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)

@@ -14,7 +14,7 @@ from dtrain_lab.metrics.advice.measured import Measured, on_ranks, unknown, with
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, resized, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
-from dtrain_lab.metrics.diagnosis import leaves_open
+from dtrain_lab.metrics.diagnosis_certainty import is_rough, leaves_open
 from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
@@ -137,7 +137,7 @@ class CurrentAdvice:
             self._steady.forget()
             measured: tuple[Advice, ...] = ()
             if now is not None:
-                self.too_busy = busy if diagnosis is None or leaves_open(diagnosis) else ""
+                self.too_busy = busy if diagnosis is None or is_rough(diagnosis) else ""
                 # a measured result needs no smoothing, and estimates don't count beside it
                 if diagnosis is not None and not self.too_busy:
                     measured = advise(with_diagnosis(now, diagnosis))
@@ -178,7 +178,7 @@ class CurrentAdvice:
                 self._trained_size = size
             of = self.measured = with_diagnosis(self._trained[1], diagnosis)
             # what was a guess before is one still, unless it was measured
-            self.too_busy = self.too_busy if leaves_open(diagnosis) else ""
+            self.too_busy = self.too_busy if is_rough(diagnosis) else ""
             self._advice = self._beside_tried(() if self.too_busy else advise(of), diagnosis)
             self.unknown = unknown(of)
             if diagnosis.data is not None and diagnosis.data.in_loop:
