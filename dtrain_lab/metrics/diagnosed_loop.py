@@ -63,6 +63,8 @@ class Loops:
         """Ranks whose last known number of steps was read after their last cell, or is 0."""
         self._training: _Cell | None = None
         """The cell that trains, or trained last."""
+        self.number = 0
+        """How many cells have trained."""
         self._moved_at = 0.0
         self._counts: dict[int, int] = {}
         """Last known number of steps of each rank."""
@@ -172,6 +174,7 @@ class Loops:
 
     def _note_training(self, cell: _Cell) -> None:
         if not (self.trained and self._goes_on):  # of two that train at the same time, the first is named
+            self.number += self._training is not cell
             self.trained, self._training = True, cell
 
     @property

@@ -209,27 +209,6 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
     return Diagnosis(text, "live", communication, data, tuple(notes))
 
 
-def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
-    """Whether waiting for data was measured to take less than a share of a step, its error included.
-
-    Args:
-        diagnosis: the diagnosis of the loop.
-        share: share of a step, 0 to 1.
-    """
-    data = diagnosis.data
-    return data is not None and not data.in_loop and data.share + data.error < share
-
-
-def leaves_open(diagnosis: Diagnosis) -> bool:
-    """Whether a part of a step is known no better than before the diagnosis: by the loop, or too unsteadily.
-
-    Args:
-        diagnosis: the diagnosis of the loop.
-    """
-    checks = [check for check in (diagnosis.communication, diagnosis.data) if check is not None]
-    return any(check.in_loop or text_of.is_unsteady(check.share, check.error) for check in checks)
-
-
 def _typical(measured: Sequence[Sequence[float]]) -> float:
     """Median seconds per step over all ranks; 0 if a rank has not measured it."""
     return median(median(steps) for steps in measured) if measured and all(measured) else 0.0

@@ -32,8 +32,8 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
             f"{step_time(with_s)} with it, {step_time(without_s)} without."
         )
     # the steps themselves would seem to contradict those of `data`, which are measured at another time
-    takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
-    return f"Communication takes {takes}: {step_time(with_s - without_s)}, measured without the loader."
+    takes = share_in_range(share, error, f"a whole step of {step_time(step_s)}")
+    return f"Communication takes {takes}: a step without it is {step_time(with_s - without_s)} faster."
 
 
 def all_beside_data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:

@@ -1,4 +1,5 @@
 import { Node, Rank } from '../tokens';
+import { isSplitVague } from './split';
 
 /** The median; null for an empty list. */
 export function median(values: ArrayLike<number>): number | null {
@@ -16,7 +17,9 @@ function middleOf(sorted: Float64Array): number | null {
     : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** Own time of each rank, s, NaN if unknown; and the median of the known ones. */
+/**
+ * Own time of each rank, s, NaN if unknown or too unsteady to tell; and the median of the known ones.
+ */
 interface IOwnTimes {
   own: Float64Array;
   middle: number | null;
@@ -31,9 +34,11 @@ export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
     return before;
   }
   const own = new Float64Array(ranks.length);
+  // the head calls a rank slow only where it is sure of its own time, and of the others'
+  const sure = ranks.some(rank => rank.slow);
   let count = 0;
   for (let i = 0; i < own.length; i++) {
-    own[i] = ranks[i].own_s ?? NaN;
+    own[i] = (sure || !isSplitVague(ranks[i]) ? ranks[i].own_s : null) ?? NaN;
     count += Number.isNaN(own[i]) ? 0 : 1;
   }
   // sorted, NaN comes last

@@ -16,6 +16,7 @@ from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
+from dtrain_lab.metrics.diagnosis_certainty import with_busy
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING, CellKind
@@ -37,7 +38,11 @@ class Loop(Protocol):
 
     @property
     def measured(self) -> Measured | None:
-        """Its last metrics; None before any training."""
+        """Its last metrics; None before any were seen."""
+
+    @property
+    def too_busy(self) -> str:
+        """That a machine had too few cores for its threads while it ran; empty if all had enough."""
 
     def diagnosed(self, diagnosis: Diagnosis, size: int) -> None:
         """Replace the monitor's estimates by those of a diagnosis.
@@ -117,7 +122,7 @@ class Diagnoses:
         try:
             timings = await self._measured(client, order.cell, "diagnosis", None)
         except BadRequest as error:
-            of = self._loop.measured
+            of = self._seen()
             if error.code != MODEL_GONE or of is None or of.step_s is None:
                 raise
             metrics = Metrics(
@@ -129,12 +134,18 @@ class Diagnoses:
             )
             note = f"{GONE} Until then these are the monitor's metrics of its last steps."
             return from_live(metrics, note, of.asleep)
-        of = self._loop.measured
+        of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
         diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
+        diagnosis = with_busy(diagnosis, self._loop.too_busy)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
         return diagnosis
+
+    def _seen(self) -> Measured | None:
+        """What was measured of the loop that trained last; a short one is seen only after its end."""
+        self._cluster()  # takes the newest samples into account
+        return self._loop.measured
 
     @property
     def _asleep(self) -> float:

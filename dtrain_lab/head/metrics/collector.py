@@ -50,8 +50,8 @@ class MetricsCollector:
         """Metrics of the last completed steps."""
         self._trained = False
         """Whether steps were made since the last cell began."""
-        self._steps_observed = False
-        """Whether steps of the last user's cell were seen while they ran."""
+        self._observed = 0
+        """Number of the last loop whose steps were seen while they ran."""
         self._began_in: Plan | None = None
         """Plan of the world when the last user's cell began."""
         self._slow_world = SlowWorld(self._steady)
@@ -112,9 +112,10 @@ class MetricsCollector:
         self._slow_world.cell_began()
         if code:
             self._advised.cell_began()
-        self._began_in = self.plan if code else self._began_in
+            if not self._began_in_this_size:  # the samples of a loop before it are of some of its ranks only
+                self._observed = self.loops.number
+            self._began_in = self.plan
         self._trained = False
-        self._steps_observed = self._steps_observed and self.loops.measures
         for rank in ranks:
             self.awaited.forget(rank)
             self._samples.cell_began(rank)
@@ -161,9 +162,9 @@ class MetricsCollector:
         found = found or self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
             found = left_behind(self.unpointed)
-        over = not self._steps_observed and self._over(state) and not self.loops.ahead_of(samples)
+        over = self._over(state) and not self.loops.ahead_of(samples)
         if current and metrics.step_s is not None:
-            self._trained = self._steps_observed = True
+            self._trained, self._observed = True, self.loops.number
         advice = self._advised.update(
             measured(metrics, samples, size, self.hosts.values(), self.slow) if current or over else None,
             self.loops.code,
@@ -216,8 +217,13 @@ class MetricsCollector:
 
     @property
     def measured(self) -> Measured | None:
-        """What advice and forecasts are derived from; None before any training."""
-        return self._advised.measured
+        """What advice and forecasts are derived from; None before the last loop was measured."""
+        return self._advised.measured if self._advised.is_of(self.loops.code) else None
+
+    @property
+    def too_busy(self) -> str:
+        """Why estimates of the loop that trains, or trained last, were not used; empty if they were."""
+        return self._advised.too_busy if self._advised.is_of(self.loops.code) else ""
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """Record the diagnosis `found` of the last training loop, on `size` ranks."""
@@ -260,12 +266,23 @@ class MetricsCollector:
         return state.phase == "ready" and moves and bool(state.busy) and not halted
 
     def _over(self, state: State) -> bool:
-        """Whether the metrics describe steps of a user's cell that has ended; a diagnosis may run now."""
+        """Whether the metrics describe steps of a loop that has ended, and was not seen while it ran.
+
+        Cells that train nothing, or a diagnosis, may have run since, or run now.
+        """
         rests = not state.busy or self.loops.measures
+        return (
+            state.phase == "ready"
+            and rests
+            and self._observed != self.loops.number
+            and self._began_in_this_size
+        )
+
+    @property
+    def _began_in_this_size(self) -> bool:
+        """Whether the world has as many ranks as when the last user's cell began; True if that is unknown."""
         began, plan = self._began_in, self.plan
-        # after a change of size, what is left of its samples is that of some of its ranks
-        same = began is None or plan is None or began.size == plan.size
-        return state.phase == "ready" and self.loops.trained and rests and same
+        return began is None or plan is None or began.size == plan.size
 
     def _unhurried(
         self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool

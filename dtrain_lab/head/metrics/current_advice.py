@@ -14,7 +14,7 @@ from dtrain_lab.metrics.advice.measured import Measured, on_ranks, unknown, with
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, resized, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
-from dtrain_lab.metrics.diagnosis import leaves_open
+from dtrain_lab.metrics.diagnosis_certainty import is_rough, leaves_open
 from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
@@ -72,6 +72,10 @@ class CurrentAdvice:
         if self._trained is None or not self._size:
             return False
         return self._size not in (self._trained_size, self._trained[1].ranks)
+
+    def is_of(self, loop: str) -> bool:
+        """Whether what was measured is of the loop of this code."""
+        return self._trained is not None and self._trained[0] == loop
 
     def asleep(self, loop: str) -> Asleep:
         """How much of a step ranks sleep in the loop of this code; nothing is known of other loops."""
@@ -133,7 +137,7 @@ class CurrentAdvice:
             self._steady.forget()
             measured: tuple[Advice, ...] = ()
             if now is not None:
-                self.too_busy = busy if diagnosis is None or leaves_open(diagnosis) else ""
+                self.too_busy = busy if diagnosis is None or is_rough(diagnosis) else ""
                 # a measured result needs no smoothing, and estimates don't count beside it
                 if diagnosis is not None and not self.too_busy:
                     measured = advise(with_diagnosis(now, diagnosis))
@@ -168,13 +172,13 @@ class CurrentAdvice:
             loop: Code of the diagnosed loop.
             size: Number of ranks that were diagnosed.
         """
-        if self._trained is not None and self._trained[0] == loop:
+        if self._trained is not None and self.is_of(loop):
             if size not in (self._trained_size, self._trained[1].ranks):  # the world was resized
                 self._trained = loop, on_ranks(self._trained[1], size)
                 self._trained_size = size
             of = self.measured = with_diagnosis(self._trained[1], diagnosis)
             # what was a guess before is one still, unless it was measured
-            self.too_busy = self.too_busy if leaves_open(diagnosis) else ""
+            self.too_busy = self.too_busy if is_rough(diagnosis) else ""
             self._advice = self._beside_tried(() if self.too_busy else advise(of), diagnosis)
             self.unknown = unknown(of)
             if diagnosis.data is not None and diagnosis.data.in_loop:

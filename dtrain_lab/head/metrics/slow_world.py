@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dtrain_lab.head.metrics import host_use
 from dtrain_lab.metrics import communication
-from dtrain_lab.metrics.diagnosis import denies_waiting_for_data
+from dtrain_lab.metrics.diagnosis_certainty import denies_waiting_for_data
 from dtrain_lab.metrics.measured_communication import measured_data
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
@@ -41,8 +41,8 @@ class SlowWorld:
 
     @property
     def even(self) -> bool:
-        """Whether ranks have kept pace for long enough to say so."""
-        return self._pace.steady
+        """Whether ranks have kept pace for long enough to say so, and their own times are known."""
+        return self._pace.steady and not self._was_vague(time.monotonic())
 
     def cell_began(self) -> None:
         """A cell begins: nothing is known of its ranks' pace."""
@@ -94,10 +94,10 @@ class SlowWorld:
             data = measured_data(known)
             measured = (data.share, data.error) if data is not None else ()
             verdict = input_bound(samples, *measured)
-        if straggler.can_judge(samples):
+        if straggler.can_judge(samples) and not vague:
             self._pace.update(verdict is None, now)
         busy = straggler.busiest(host_use.by_name(plan, use))
-        if verdict is not None and busy is not None and not straggler.is_plain(verdict):
+        if busy is not None and (vague if verdict is None else not straggler.is_plain(verdict)):
             verdict = busy
         shown = self._steady.update(verdict, now)
         self.slow = shown if shown is not None and shown.kind == "slow" else None
@@ -105,9 +105,11 @@ class SlowWorld:
 
     def _told(self, shown: Verdict | None, now: float) -> Verdict | None:
         """The verdict without a number that other views call unknown."""
-        if shown is None or now - self._vague_at >= STEADY_S:
-            return shown
-        return without_numbers(shown)
+        return without_numbers(shown) if shown is not None and self._was_vague(now) else shown
+
+    def _was_vague(self, now: float) -> bool:
+        """Whether the parts of a step were too unsteady to tell not long ago."""
+        return now - self._vague_at < STEADY_S
 
 
 def too_busy(verdict: Verdict | None, plan: Plan | None, use: Mapping[int, HostUse]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
+from dtrain_lab.metrics.diagnosis_certainty import STILL
 from dtrain_lab.metrics.diagnosis_text import (
     AGAIN,
     late_share,
@@ -17,7 +18,6 @@ from dtrain_lab.text.units import known_share
 
 OR_DIAGNOSE = ", or run Diagnose."
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
-STILL = "Advice based on them would still be a guess: train and diagnose again when the machine is less busy."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )

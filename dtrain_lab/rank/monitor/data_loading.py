@@ -127,11 +127,9 @@ class _LoaderHooks:
                 samples, tokens = sizes(batch)
                 source = self._sources.get(iterator)
                 if source is not None:
-                    loader = source.loader()
-                    if loader is not None:
-                        self._last_training.read(loader)
-                        if made_ns is not None:
-                            self._shards.read(loader)
+                    self._last_training.read(source.loader)
+                    if made_ns is not None and (loader := source.loader()) is not None:
+                        self._shards.read(loader)
                     recorder.writer.cells[ring.SPLIT] = source.split
                 self._shards.gave(batch)
                 recorder.epoch(loaders.given(iterator), _length(iterator))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import weakref
 from collections import Counter, deque
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import torch
 from msgspec import Struct
 
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import time_major
 from dtrain_lab.rank.torch import autograd
 
@@ -17,6 +19,9 @@ PLAIN = (int, float, bool, str, type(None))
 MOST_PASSES = 256
 """Passes of a step kept at most: without an optimizer a step never ends."""
 ONE_PASS = (True,)
+UNREAD = 8
+"""Steps without a batch from a loader after which training reads no loader: a generative adversarial network
+makes a few steps per batch."""
 
 
 class Shape(Struct, frozen=True):
@@ -33,13 +38,31 @@ class Shape(Struct, frozen=True):
         return torch.zeros(self.size, dtype=self.dtype, device=self.device)
 
 
-class LastTraining:
-    """The model, optimizers and loader of the last training steps."""
+class _Read(NamedTuple):
+    """A batch that was read: its loader, how many steps were made before, and in which cell."""
 
-    def __init__(self) -> None:
+    loader: weakref.ref[Any]
+    steps: int
+    cell: int
+
+
+class LastTraining:
+    """The model, optimizers and loader of the last training steps.
+
+    Args:
+        cells: header of the metrics ring, which says how many steps were made.
+    """
+
+    def __init__(self, cells: Mapping[int, int] | memoryview) -> None:
+        self._cells = cells
         self._model: weakref.ref[Any] | None = None
         self._optimizers: dict[int, weakref.ref[Any]] = {}
-        self._loader: weakref.ref[Any] | None = None
+        self._read: _Read | None = None
+        """The batch that was read last, with which nothing may have been computed yet."""
+        self._used: _Read | None = None
+        """The last batch before it with which training computed."""
+        self._cell = self._trained_in = 0
+        """Number of the cell that runs, and of the last one that trained."""
         self._ran: weakref.ref[Any] | None = None
         self._last: tuple[int, ...] = ()
         self._arguments: Any = None
@@ -72,13 +95,27 @@ class LastTraining:
 
     @property
     def loader(self) -> Any:
-        """The loader that training read last; None if it is gone."""
-        return self._loader() if self._loader is not None else None
+        """The loader that the last training loop read; None if it is gone, or the loop read none."""
+        read = self._of_loop
+        return read.loader() if read is not None else None
 
     @property
     def reads(self) -> bool:
-        """Whether training has read a loader, also where the loader is gone."""
-        return self._loader is not None
+        """Whether the last training loop has read a loader, also where the loader is gone."""
+        return self._of_loop is not None
+
+    @property
+    def _of_loop(self) -> _Read | None:
+        """The last batch with which that loop has computed; None if others were read, before or after it."""
+        read = self._read if self._is_used(self._read) else self._used
+        if read is None or read.cell != self._trained_in:
+            return None
+        return read if self._cells[ring.STEPS] - read.steps <= UNREAD else None
+
+    def _is_used(self, read: _Read | None) -> bool:
+        if read is None or read.cell != self._trained_in:
+            return False
+        return bool(self._passes) or read.steps < self._cells[ring.STEPS]
 
     @property
     def batch(self) -> int:
@@ -130,6 +167,7 @@ class LastTraining:
             shape: Shape of the batch's first tensor.
             syncs: Whether its gradients will be averaged in backward.
         """
+        self._trained_in = self._cell
         if shape == self._last and self._ran is not None and self._ran() is model:
             if len(self._passes) < MOST_PASSES:
                 self._passes.append(syncs)
@@ -183,9 +221,17 @@ class LastTraining:
             self._optimizers = {k: r for k, r in self._optimizers.items() if r() is not None}
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
 
-    def read(self, loader: Any) -> None:
-        """Remember the loader that training reads."""
-        self._loader = weakref.ref(loader)
+    def read(self, loader: weakref.ref[Any]) -> None:
+        """Remember the loader that training reads, which may be gone though its iterator is not."""
+        last, steps = self._read, self._cells[ring.STEPS]
+        if last is None or (last.steps, last.cell) != (steps, self._cell) or last.loader is not loader:
+            if self._is_used(last):
+                self._used = last
+            self._read = _Read(loader, steps, self._cell)
+
+    def begin_cell(self) -> None:
+        """Called when a cell begins: what another cell has read is no batch of its loop."""
+        self._cell += 1
 
 
 def _shape_of(leaf: Any) -> Any:

@@ -61,7 +61,7 @@ class Monitor:
         self.probes.on = probe
         self.guard = Guard(self.recorder)
         self.guard.switch(guard and names.has(names.GUARD))
-        self.last_training = LastTraining()
+        self.last_training = LastTraining(self.recorder.writer.cells)
         self._unseen_collectives = UnseenCollectives(self.recorder.writer.cells)
         self.missing_sync = MissingSync(say)
         self.shared_start = SharedStart(say)
@@ -156,5 +156,6 @@ class Monitor:
         if cells[ring.STEPS] > self._steps:
             self._loop = cells[ring.STEPS] - self._steps
             self._steps = cells[ring.STEPS]
+        self.last_training.begin_cell()
         self.recorder.begin_cell()
         self.probes.begin_cell()

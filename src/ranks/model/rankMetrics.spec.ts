@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { rankMetricsOf, hasNetwork, passes, rebuilds } from './rankMetrics';
-import { median, networkOf } from '../../metrics/ownTime';
+import { median, networkOf, ownTimes } from '../../metrics/ownTime';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -52,6 +52,25 @@ it('knows no part of a step of a rank whose communication is too unsteady to tel
   const { own, transfer, waiting } = vague;
   expect([own, transfer, waiting]).toEqual([null, null, null]);
   expect(slow.own).toBeCloseTo(0.05);
+});
+
+it('compares no ranks whose own times are too unsteady to tell', () => {
+  const parts = {
+    step_s: 0.1,
+    comm_overhead: 0.5,
+    comm_overhead_error: 0.4,
+    transfer_s: 0.04,
+    wait_s: 0.01
+  };
+  const ranks = [0, 1, 2].map(n =>
+    makeRank(n, { ...parts, own_s: 0.05 + n / 100 })
+  );
+  expect(rankMetricsOf(makeCluster({ ranks })).map(f => f.over)).toEqual([
+    null,
+    null,
+    null
+  ]);
+  expect(ownTimes(ranks).middle).toBe(null);
 });
 
 it('compares two ranks with each other: their median is half of the difference', () => {

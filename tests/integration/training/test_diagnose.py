@@ -210,6 +210,47 @@ def test_a_loader_that_was_local_to_a_function_is_told_from_the_loop_itself(worl
     assert not any("and loader took" in note for note in found.notes)
 
 
+READS_NONE = """
+other = DDP(Net())
+its_optimizer = torch.optim.SGD(other.parameters(), lr=1e-3)
+for _ in range({steps}):
+    its_optimizer.zero_grad()
+    other(torch.randn(8, 16)).mean().backward()
+    its_optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("steps", [6, 20])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_loop_without_a_loader_waits_for_none_whatever_an_earlier_cell_has_read(
+    world: dt.Cluster, steps: int, interrupted: bool
+) -> None:
+    world.run(SETUP.format(compute=0.01, data=0.08, send=0.0) + READS_ITS_OWN)
+
+    async def stop_it() -> None:
+        before = (await world.info_async())["ranks"][0]["step"]
+        running = asyncio.ensure_future(world.run_async("train_with_its_own(16)", check=False))
+        try:
+            while (await world.info_async())["ranks"][0]["step"] < before + 4:
+                await asyncio.sleep(0.05)
+        finally:
+            await world.interrupt_async()
+            await running
+
+    if interrupted:
+        asyncio.run(stop_it())
+        wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+    else:
+        world.run("train_with_its_own(12)")
+    world.run(READS_NONE.format(steps=steps))
+    world.run("looked_at = next(iter(loader))")
+    found = world.diagnose()
+    assert "Training reads no DataLoader, so the time to read data is unknown." in found.notes
+    assert found.data is None
+    assert not found.text.startswith("Input-bound")
+    wait_until(lambda: world.info()["metrics"]["last"]["data_s"] == 0.0, 10, "the panel to say so, too")
+
+
 def test_a_rank_that_was_slow_is_named_although_repeated_steps_leave_its_own_code_out(
     world: dt.Cluster,
 ) -> None:

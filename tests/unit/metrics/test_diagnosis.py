@@ -11,15 +11,8 @@ from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.diagnosed_loop import Loops
-from dtrain_lab.metrics.diagnosis import (
-    RUNS,
-    StepTimings,
-    conclude,
-    denies_waiting_for_data,
-    feeding,
-    from_live,
-    scheme,
-)
+from dtrain_lab.metrics.diagnosis import RUNS, StepTimings, conclude, feeding, from_live, scheme
+from dtrain_lab.metrics.diagnosis_certainty import denies_waiting_for_data
 from dtrain_lab.metrics.estimates import with_metrics
 from dtrain_lab.metrics.measured_communication import (
     last_of,
@@ -48,7 +41,7 @@ def test_both_checks_end_in_a_sentence_and_a_number() -> None:
     assert found.data is not None
     assert found.communication.share == pytest.approx(0.125), "5 of 40 ms"
     assert found.communication.text == (
-        "Communication takes 12 % ± 1 of a step of 40 ms: 5 ms, measured without the loader."
+        "Communication takes 12 % ± 1 of a whole step of 40 ms: a step without it is 5 ms faster."
     )
     assert found.data.share == pytest.approx(0.5)
     assert found.data.text == (
@@ -81,7 +74,7 @@ def test_a_wide_share_and_the_times_beside_it_belong_together() -> None:
     seen = StepTimings((0.030, 0.005, 0.010), (0.001, 0.0001, 0.0001), (0.07, 0.07, 0.09))
     found = conclude([seen, seen])
     assert [check.text for check in (found.communication, found.data) if check is not None] == [
-        "Communication takes 14 % ± 1 of a step of 70 ms: 9.8 ms, measured without the loader.",
+        "Communication takes 14 % ± 1 of a whole step of 70 ms: a step without it is 9.8 ms faster.",
         "Waiting for data takes 86 % of a step of 70 ms (58 to 100 %): all of the 60.2 ms that communication "
         "leaves.",
     ]

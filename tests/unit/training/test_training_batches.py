@@ -13,6 +13,7 @@ from torch.optim import lr_scheduler
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, BadSize
+from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size import sizes
@@ -69,7 +70,7 @@ def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None
 
 
 def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
-    seen = LastTraining()
+    seen = LastTraining({ring.STEPS: 0})
     hooks.batch, hooks.forget_batch = lambda: seen.batch, seen.forget_batch
     model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
 

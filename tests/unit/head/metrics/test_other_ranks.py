@@ -95,7 +95,7 @@ def test_a_loop_that_ended_before_the_resize_is_not_taken_for_one_of_fewer_ranks
     world.collector.loops.replied(0, 0)
     for _ in range(4):
         world.tick((0.03, 0.03))
-    world.collector._steps_observed = False
+    world.collector._observed = 0
     world.ends()
     batch = world.look().metrics.last
     assert batch is not None

@@ -42,7 +42,12 @@ class World:
         return State("ready", members=Members(members))
 
     def tick(
-        self, exposed: tuple[float, float], runnable: float = 2.0, more: int = 5, bound: str = ""
+        self,
+        exposed: tuple[float, float],
+        runnable: float = 2.0,
+        more: int = 5,
+        bound: str = "",
+        error: float = 0.001,
     ) -> Cluster:
         self.now += TICK_S
         self.steps += more
@@ -53,7 +58,7 @@ class World:
                 step_s=0.05,
                 samples_per_s=640.0,
                 exposed_s=x,
-                exposed_error_s=0.001,
+                exposed_error_s=error,
                 synced=True,
                 batch=32,
                 epoch=Epoch(1, 20, 100, split=True),
