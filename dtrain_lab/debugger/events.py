@@ -194,7 +194,8 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
-    return replace(state, moving="continue", step=None, outcome=Outcome(), wrong=(), reached=False)
+    state = replace(state, moving="continue", step=None, outcome=Outcome(), interrupted={})
+    return replace(state, wrong=(), reached=False)
 
 
 def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
@@ -214,14 +215,15 @@ def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
 
 
 def post_mortem(state: State, outcome: Outcome) -> State:
-    """Focus a rank that raised an error, before ranks stop where a cell failed.
+    """Begin a look at a failed cell: its ranks run to where it failed, and one that raised is focused.
 
     Args:
         state: The debugger's state.
         outcome: How the cell ended, with the ranks on which it raised.
     """
     focus = next(iter((*outcome.raised, *outcome.unfinished)), state.focus)
-    return replace(state, focus=focus)
+    state = cell_began(replace(state, focus=focus), outcome.unfinished)
+    return replace(state, interrupted=outcome.inside)
 
 
 def stopped(state: State, rank: int) -> Dap:

@@ -105,18 +105,20 @@ class Outcome(Struct, frozen=True):
 
     `failed`: whether it failed; its frames can still be inspected. `raised`: ranks on which it raised an
     error. `unfinished`: these, and ranks on which it was interrupted, perhaps because of others.
-    `cell`: the head's id of it.
+    `cell`: the head's id of it. `inside`: rank → the collective that it was interrupted in, if it is known.
     """
 
     failed: bool = False
     raised: tuple[int, ...] = ()
     unfinished: tuple[int, ...] = ()
     cell: str = ""
+    inside: dict[int, str] = {}
 
     def without(self, ranks: Sequence[int]) -> Outcome:
         """Return a copy without ranks whose processes have ended, and with them their frames."""
         raised, left = (tuple(r for r in some if r not in ranks) for some in (self.raised, self.unfinished))
-        return Outcome(self.failed and (bool(left) or not self.unfinished), raised, left, self.cell)
+        inside = {rank: name for rank, name in self.inside.items() if rank in left}
+        return Outcome(self.failed and (bool(left) or not self.unfinished), raised, left, self.cell, inside)
 
 
 class JobCode(Struct, frozen=True):
@@ -159,6 +161,8 @@ class State(Struct, frozen=True):
     filters: tuple[str, ...] = ()
     outcome: Outcome = Outcome()
     """How the last cell ended."""
+    interrupted: dict[int, str] = {}
+    """Of a failed cell that is looked at: rank → the collective that it was interrupted in."""
     notes: tuple[str, ...] = ()
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""

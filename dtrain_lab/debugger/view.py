@@ -13,7 +13,7 @@ from dtrain_lab.debugger.state import (
     StepsToCollective,
 )
 from dtrain_lab.text import rank_names
-from dtrain_lab.world.paused_ranks import paused_sentence, stop_error
+from dtrain_lab.world.paused_ranks import interrupted_in, interrupted_ranks, paused_sentence, stop_error
 
 
 class SetBreakpoint(Struct, frozen=True):
@@ -67,6 +67,12 @@ class DebugView(Struct, frozen=True):
     """The error at which paused ranks have stopped, as one line."""
     raised: tuple[int, ...] = ()
     """The paused ranks that raised it."""
+    interrupted: tuple[int, ...] = ()
+    """The paused ranks that stand where they were interrupted, perhaps by that error."""
+    inside: tuple[str, ...] = ()
+    """Names of the collectives that they were interrupted in; empty if that is not known."""
+    only_interrupted: bool = False
+    """Whether the last cell was interrupted and raised no error on the ranks that can be looked at."""
     bringing: StepsToCollective | None = None
     reached: bool = False
     """Whether a rank has stopped since the cell began."""
@@ -75,7 +81,8 @@ class DebugView(Struct, frozen=True):
 def view(state: State) -> DebugView:
     """Convert the debugger's state to its view."""
     code, sentence = _sentence(state)
-    error = stop_error(_stopped_at(state))
+    stopped = _stopped_at(state)
+    error, interrupted = stop_error(stopped), interrupted_ranks(stopped)
     return DebugView(
         state.on,
         state.focus,
@@ -94,6 +101,9 @@ def view(state: State) -> DebugView:
         state.world,
         error.text if error else "",
         error.ranks if error else (),
+        interrupted,
+        interrupted_in(interrupted, state.interrupted),
+        state.outcome.failed and bool(state.outcome.unfinished) and not state.outcome.raised,
         state.bringing,
         state.reached,
     )
@@ -156,7 +166,7 @@ def _sentence(state: State) -> tuple[str, str]:
         return "bringing", _bringing(state.bringing)
     if state.paused:
         waiting = {r: o.name for r, o in state.waiting.items()}
-        return "paused", paused_sentence(_stopped_at(state), waiting)
+        return "paused", paused_sentence(_stopped_at(state), waiting, inside=state.interrupted)
     if state.ended:
         return "ended", f"The {'job' if state.texts else 'cluster'} has ended."
     if state.attaching:

@@ -14,6 +14,7 @@ BY = {
     "server": " in JupyterLab",
     "terminal": " from a terminal",
     "python": " by a Python program",
+    "shutdown": " with the Jupyter server",
 }
 
 

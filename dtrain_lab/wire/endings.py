@@ -6,9 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-EndedBy = Literal["server", "kernel", "terminal", "python", "idle", "killed", ""]
+EndedBy = Literal["server", "kernel", "terminal", "python", "shutdown", "idle", "killed", ""]
 """The kind of client that has stopped it, as of a lease ("server" is the panel); or its idle limit; or
-nobody: its head was killed."""
+"shutdown", the end of the Jupyter server that held it; or nobody: its head was killed."""
 
 
 class Ending(Struct, frozen=True):

@@ -2816,10 +2816,16 @@ export interface components {
             error: string;
             failed: boolean;
             focus: number | null;
+            /** @default [] */
+            inside: string[];
+            /** @default [] */
+            interrupted: number[];
             /** @enum {unknown} */
             mode: "all" | "some" | "this";
             notes: string[];
             on: boolean;
+            /** @default false */
+            only_interrupted: boolean;
             /** @default [] */
             pausing: number[];
             points: components["schemas"]["SetBreakpoint"][];

@@ -129,13 +129,20 @@ it('tells a server that was stopped from one that is only not heard', () => {
   live.reconnect();
   FakeSocket.all[2].onclose({ code: 1006 });
   expect(live.stopped).toBe('with clusters');
-  live.reconnect();
-  FakeSocket.all[3].onopen();
-  expect(live.stopped).toBe(null);
+  const answer = (number: number): void => {
+    live.reconnect();
+    FakeSocket.all[number].onopen();
+    // its clusters have not come back only because it answers again
+    expect(live.stopped).not.toBe(null);
+    FakeSocket.all[number].onmessage({
+      data: JSON.stringify({ type: 'clusters', seq: 0, clusters: [], jobs: [] })
+    });
+    expect(live.stopped).toBe(null);
+  };
+  answer(3);
   FakeSocket.all[3].onclose({ code: 1001, reason: 'stopped alone' });
   expect(live.stopped).toBe('alone');
-  live.reconnect();
-  FakeSocket.all[4].onopen();
+  answer(4);
   FakeSocket.all[4].onclose({ code: 1001, reason: 'of a proxy' });
   expect(live.stopped).toBe(null);
   live.dispose();

@@ -51,7 +51,7 @@ export class Live implements IDisposable {
     return this._retryAt;
   }
 
-  /** The server's announcement of its own end; null if it was not stopped. */
+  /** The server's announcement of its own end, until another one's first frame; null if it was not stopped. */
   get stopped(): Stopped | null {
     return this._stopped;
   }
@@ -90,7 +90,6 @@ export class Live implements IDisposable {
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
       this._attempt = 0;
-      this._stopped = null;
       this._heardAt = Date.now();
       this._doubted = false;
       void this._looker.start();
@@ -105,6 +104,7 @@ export class Live implements IDisposable {
       const frame = decode(event.data);
       if (frame.seq !== this._seq) {
         this._seq = frame.seq;
+        this._stopped = null; // not sooner: until then all that is known is from before
         this.frame.emit(frame);
       }
     };

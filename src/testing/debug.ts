@@ -35,6 +35,9 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     failed: false,
     error: '',
     raised: [],
+    interrupted: [],
+    inside: [],
+    only_interrupted: false,
     ...more
   };
 }

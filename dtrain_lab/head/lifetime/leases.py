@@ -61,10 +61,12 @@ class Leases:
         if descriptor is not None:
             asyncio.get_running_loop().add_reader(descriptor, self._ended, lease)
 
-    def release(self, lease: Lease) -> None:
-        """Release a lease."""
-        if lease in self._held and self._drop(lease):
+    def release(self, lease: Lease) -> bool:
+        """Release a lease; returns whether the world ends with it."""
+        ends = lease in self._held and self._drop(lease) and not self._detached
+        if ends:
             self._end()
+        return ends
 
     def expect(self) -> None:
         """At the head's start: wait the adoption time for the first lease."""

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from dtrain_lab.api.cluster import Cluster, cell_id
-from dtrain_lab.debugger import events
 from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
@@ -72,8 +71,7 @@ class PostMortem:
             raise BadRequest(text, "Run a cell that does, then look at it.")
         self._at, self._over = outcome.cell or "%debug", None
         # set before the order is sent, so that a second click finds it in progress
-        self._debugging.state = events.post_mortem(self._debugging.state, outcome)
-        self._debugging.cell_began(outcome.unfinished)
+        self._debugging.look(outcome)
         wanted = f" --cell {outcome.cell}" if outcome.cell else ""
         order = clients.Run(
             cell=cell_id(),
@@ -149,7 +147,8 @@ def outcome_of(cell: str, failures: Sequence[Failure], *, failed: bool) -> Outco
     raised = tuple(f.rank for f in failures if f.kind == "raised")
     # aborted: in a collective, because of another rank; their cell's sentence calls them interrupted, too
     unfinished = tuple(f.rank for f in failures if f.kind in ("raised", "interrupted", "aborted"))
-    return Outcome(failed, raised, unfinished, cell)
+    inside = {f.rank: f.operation for f in failures if f.rank in unfinished and f.operation}
+    return Outcome(failed, raised, unfinished, cell, inside)
 
 
 async def _earlier_outcome(target: Cluster, cell: str, size: int) -> Outcome:

@@ -277,6 +277,15 @@ class DebugSession:
         self.state = events.cell_began(self.state, ranks)
         self._emit(events.state_event(self.state))
 
+    def look(self, outcome: Outcome) -> None:
+        """Called before ranks stop where a cell failed.
+
+        Args:
+            outcome: How it ended.
+        """
+        self.state = events.post_mortem(self.state, outcome)
+        self._emit(events.state_event(self.state))
+
     def cell_ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
         """Called when a cell of this client has ended.
 

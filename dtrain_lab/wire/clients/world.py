@@ -62,8 +62,9 @@ class AcquireLease(Body, frozen=True, tag="hold"):
 
 
 class Release(Body, frozen=True, tag="release"):
-    """Release a lease."""
+    """Release a lease. Answered with whether the world ends with it, unless it runs on other machines."""
 
+    result: ClassVar[Any] = bool | None
     lease: Lease
 
 

@@ -167,6 +167,16 @@ it('names the error at which ranks have stopped', () => {
   expect(said('ValueError: why?', [1])).toBe(
     'Paused on 2 ranks. Rank 1 raised ValueError: why?'
   );
+  const more = { error: 'ValueError: 1', raised: [1], interrupted: [0, 2] };
+  const three = [...both, rank(2)];
+  expect(
+    sentence(view(three, { ...more, inside: ['barrier'] }), true, trans)
+  ).toBe(
+    'Paused on 3 ranks. Rank 1 raised ValueError: 1. Ranks 0, 2 were interrupted in barrier.'
+  );
+  expect(sentence(view(three, more), true, trans)).toContain(
+    ' Ranks 0, 2 were interrupted.'
+  );
 });
 
 it('says of ranks that were not looked at what the headline says of them', () => {

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { blamedWord } from '../../verdicts/texts';
-import { formatRanks } from '../../metrics/format';
+import { formatRanks, listed } from '../../metrics/format';
 import { DebugView, RankView } from './model';
 import { IShownRank, IShownView } from './world';
 
@@ -234,8 +234,47 @@ function pausingText(
     : '';
 }
 
-/** How many ranks are paused, and at which error. */
+/** How many ranks are paused, at which error, and where it has interrupted others. */
 function pausedText(
+  view: DebugView,
+  count: number,
+  trans: TranslationBundle
+): string {
+  return [
+    atErrorText(view, count, trans),
+    interruptedText(view.interrupted, view.inside, trans)
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** Ranks that stand where they were interrupted; empty if no rank does. */
+function interruptedText(
+  ranks: readonly number[],
+  inside: readonly string[],
+  trans: TranslationBundle
+): string {
+  if (!ranks.length) {
+    return '';
+  }
+  const names = formatRanks(ranks);
+  return inside.length
+    ? trans._n(
+        'Rank %2 was interrupted in %3.',
+        'Ranks %2 were interrupted in %3.',
+        ranks.length,
+        names,
+        listed(inside, trans)
+      )
+    : trans._n(
+        'Rank %2 was interrupted.',
+        'Ranks %2 were interrupted.',
+        ranks.length,
+        names
+      );
+}
+
+function atErrorText(
   { error, raised }: Pick<DebugView, 'error' | 'raised'>,
   count: number,
   trans: TranslationBundle

@@ -216,6 +216,21 @@ it('looks where the last cell failed only while no cell runs', async () => {
   }
 });
 
+it('looks where a cell was interrupted if it has not failed', async () => {
+  const all = view(0);
+  const ranks = all.ranks.map(r => ({ ...r, phase: 'idle' as const }));
+  const { host, end } = draw({
+    ...all,
+    failed: true,
+    only_interrupted: true,
+    ranks
+  });
+  await vi.waitFor(() =>
+    expect(host.textContent).toContain('Look where it was interrupted')
+  );
+  end();
+});
+
 it('breaks the place of a file before its line only, and names it in full', async () => {
   const all = view(0);
   const [rank] = all.ranks;

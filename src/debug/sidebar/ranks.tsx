@@ -64,7 +64,9 @@ export function Ranks(props: IProps): JSX.Element {
             className="jp-DtrainUi-button"
             onClick={() => send('dtrain/postmortem', {})}
           >
-            {trans.__('Look where it failed')}
+            {view.only_interrupted
+              ? trans.__('Look where it was interrupted')
+              : trans.__('Look where it failed')}
           </button>
         )}
       </div>

@@ -14,10 +14,16 @@ it('remembers which runs a restart of the kernel has cut off', async () => {
   Object.defineProperty(cell, 'model', { value: model });
   const statusChanged = new Signal<object, string>({});
   const cluster = { id: 'c' } as Cluster;
-  const restarts = new KernelRestarts({
+  const panel = {
     content: { widgets: [cell] },
     sessionContext: { statusChanged }
-  } as unknown as ConstructorParameters<typeof KernelRestarts>[0]);
+  } as unknown as ConstructorParameters<typeof KernelRestarts>[0];
+  const kept = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value)
+  };
+  const restarts = new KernelRestarts(panel, store);
   const run = (id: string): IRun =>
     restarts.runOf(cell, { record: record({ id }), cluster });
 
@@ -38,6 +44,15 @@ it('remembers which runs a restart of the kernel has cut off', async () => {
   expect(
     restarts.runOf(cell, { record: detached, cluster }).restarted
   ).toBeUndefined();
+
+  // a page that is reloaded before the notebook was saved says the same
+  const earlier = stored.run;
+  stored.run = { ...earlier, run: 'none' };
+  const found = { record: record({ id: 'x.1' }), cluster };
+  expect(new KernelRestarts(panel, store).runOf(cell, found).restarted).toBe(
+    true
+  );
+  stored.run = earlier;
 
   // until it has ended, its cluster is noted
   expect(run('x.1').cluster).toBeUndefined();

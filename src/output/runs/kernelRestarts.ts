@@ -2,6 +2,7 @@ import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
 
+import { Store } from '../../cluster/model/ignoredVerdicts';
 import { onRestart } from '../../jupyterlab/kernelRestarts';
 import {
   IClusterRecord,
@@ -18,9 +19,21 @@ interface IPanel {
   sessionContext: Pick<NotebookPanel['sessionContext'], 'statusChanged'>;
 }
 
+/** Storage key of the runs that a restart has interrupted. */
+const KEY = 'dtrain-lab:restarted';
+/** Maximum number of runs in the storage: a notebook that is saved has them itself. */
+const MOST = 50;
+
 /** Runs that were under way when somebody restarted the notebook's kernel, which has interrupted them. */
 export class KernelRestarts {
-  constructor({ content, sessionContext }: IPanel) {
+  /**
+   * @param _store - storage of this browser, for a page that is reloaded before its notebook is saved; null for none.
+   */
+  constructor(
+    { content, sessionContext }: IPanel,
+    private _store: Store | null = null
+  ) {
+    this._runs = new Set(this._load());
     const restarted = onRestart(died => {
       if (died) {
         return; // nothing was interrupted: the ranks run the cell to its end
@@ -31,6 +44,7 @@ export class KernelRestarts {
           this._runs.add(run.run);
         }
       }
+      this._save();
     });
     sessionContext.statusChanged.connect(restarted, this);
   }
@@ -55,7 +69,25 @@ export class KernelRestarts {
       : run;
   }
 
-  private _runs = new Set<string>();
+  private _load(): string[] {
+    try {
+      const kept: unknown = JSON.parse(this._store?.getItem(KEY) ?? '[]');
+      return Array.isArray(kept) ? kept.map(String) : [];
+    } catch {
+      return []; // written by another version, or the storage is blocked
+    }
+  }
+
+  private _save(): void {
+    const runs = [...new Set([...this._load(), ...this._runs])].slice(-MOST);
+    try {
+      this._store?.setItem(KEY, JSON.stringify(runs));
+    } catch {
+      // the storage is full: a reloaded page says only that they were interrupted
+    }
+  }
+
+  private _runs: Set<string>;
 }
 
 function stored(cell: { model: ICellModel }): IRun | null {

@@ -4,6 +4,7 @@ import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
+import { storage } from '../../cluster/model/ignoredVerdicts';
 import {
   isDistributed,
   isDropped,
@@ -51,7 +52,7 @@ export class NotebookRuns implements IDisposable {
       isWriting: () => this._restorer.isWriting,
       messages: _panel.sessionContext.iopubMessage
     });
-    this._restarts = new KernelRestarts(_panel);
+    this._restarts = new KernelRestarts(_panel, storage());
     this._restorer = new OutputRestorer(
       _services.serverSettings,
       this._restarts,

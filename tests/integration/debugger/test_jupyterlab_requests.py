@@ -405,6 +405,8 @@ def test_a_rank_that_another_ones_failure_interrupts_is_looked_at_too(notebook: 
     wait_until(lambda: _told(notebook)["failed"], 20, "the failure to be known")
     assert notebook.ask("dtrain/postmortem")["success"]
     wait_until(lambda: _phases(notebook) == ["paused", "paused"], 20, "both ranks to stand in it")
+    said = "Paused on 2 ranks. Rank 1 raised ValueError: alone. Rank 0 was interrupted in barrier."
+    assert _told(notebook)["sentence"] == said
     for rank, line in ((0, 6), (1, 5)):
         frames = notebook.ask("stackTrace", threadId=1001 + rank)["body"]["stackFrames"]
         assert (frames[0]["name"], frames[0]["line"]) == ("meet", line)

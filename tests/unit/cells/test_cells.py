@@ -119,6 +119,8 @@ def test_a_stop_is_told_by_its_kind_and_not_by_its_words() -> None:
     assert cluster_endings.stopped_by(by, "/home/me/b.ipynb", now=noon) == " by this notebook at 12:04"
     assert cluster_endings.stopped_by(by, now=noon + 86400) == " by b.ipynb on 26 November at 12:04"
     assert cluster_endings.stopped_by(Ending("server", None, noon), now=noon) == " in JupyterLab at 12:04"
+    shutdown = Ending("shutdown", None, noon)
+    assert cluster_endings.stopped_by(shutdown, now=noon) == " with the Jupyter server at 12:04"
     for idle_s, said in ((1800, "30 min"), (5400, "1 h 30 min"), (7200, "2 h")):  # as the page writes it
         idle = Ending("idle", None, noon, idle_s)
         assert cluster_endings.stopped_by(idle, now=noon) == f" at 12:04: it ran no cell for {said}"

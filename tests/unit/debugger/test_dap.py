@@ -538,6 +538,9 @@ def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_fail
     state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], outcome)
     looks = events.post_mortem(replace(state, focus=0), outcome)
     assert looks.focus == 1, "not the one that was only interrupted"
+    assert not view(state).only_interrupted
+    ended, _ = events.cell_ended(state, [0, 1], replace(outcome, raised=()))
+    assert view(ended).only_interrupted
     assert [r.phase for r in state.ranks] == ["idle"] * 3
     assert view(state).failed
     assert not view(events.cell_began(state, [0])).failed
@@ -604,6 +607,27 @@ def test_the_error_at_which_ranks_have_stopped_is_named() -> None:
     state, _ = events.happened(state, 0, "continued", {})
     state, _ = events.happened(state, 1, "continued", {})
     assert (view(state).error, view(state).raised) == ("", ())
+
+
+def test_an_error_leads_and_ranks_that_it_has_interrupted_follow() -> None:
+    lost = "RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:7"
+    outcome = Outcome(failed=True, raised=(1,), unfinished=(0, 1, 2), inside={0: "barrier", 2: "barrier"})
+    state = events.post_mortem(attached(), outcome)
+    follows = {"reason": "exception", "text": lost, "place": None}
+    for rank in (0, 2):
+        state, _ = events.happened(state, rank, "stopped", follows)
+    assert view(state).sentence.startswith("Paused on 2 ranks: RuntimeError"), "it is all that is known"
+    assert not view(state).interrupted
+    raised = {"reason": "exception", "text": "ZeroDivisionError: division by zero", "place": None}
+    state, _ = events.happened(state, 1, "stopped", raised)
+    shown = view(state)
+    error = "Paused on 3 ranks. Rank 1 raised ZeroDivisionError: division by zero."
+    assert shown.sentence == f"{error} Ranks 0, 2 were interrupted in barrier."
+    assert (shown.raised, shown.interrupted, shown.inside) == ((1,), (0, 2), ("barrier",))
+    stopped_by_user = {"reason": "exception", "text": "KeyboardInterrupt", "place": None}
+    state, _ = events.happened(replace(state, interrupted={}), 0, "stopped", stopped_by_user)
+    assert view(state).sentence == f"{error} Ranks 0, 2 were interrupted."
+    assert not events.cell_began(events.post_mortem(state, outcome), (0,)).interrupted
 
 
 # ---- conditions

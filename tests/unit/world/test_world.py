@@ -236,6 +236,11 @@ def test_ranks_that_the_debugger_has_paused_are_said_to_be_with_the_error_that_h
     assert (said.values["error"], said.values["raised"]) == (error, "2")
     said = summarize("it", state, Metrics(), (), paused={0: error, 2: error})
     assert said.text == "Paused on 2 ranks: ValueError: bad value 10."
+    lost = "RuntimeError: Connection reset by peer"
+    said = summarize("it", state, Metrics(), (), paused={0: lost, 1: error, 2: lost})
+    leads = "Paused on 3 ranks. Rank 1 raised ValueError: bad value 10."
+    assert said.text == f"{leads} Ranks 0, 2 were interrupted."
+    assert said.values["raised"] == "1"
 
 
 def test_the_first_word_of_ranks_that_wait_for_cores_is_about_training() -> None:

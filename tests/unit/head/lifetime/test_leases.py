@@ -24,9 +24,9 @@ async def test_who_kept_the_head_warm_does_not_hold_the_world_that_another_start
     assert (leases.held, leases.notebooks) == (False, ())
     leases.take(CLIENT, attach=True)
     assert leases.notebooks == ("a.ipynb",)
-    leases.release(WARMER)
+    assert not leases.release(WARMER)
     assert not ended
-    leases.release(CLIENT)
+    assert leases.release(CLIENT), "who released it can note how the world has ended"
     assert ended == ["over"]
 
 
@@ -37,7 +37,7 @@ async def test_a_detached_world_waits_for_nobody_and_outlives_its_last_lease() -
     leases.expect()
     leases.launched(detached=True)
     leases.take(CLIENT, attach=True)
-    leases.release(CLIENT)
+    assert not leases.release(CLIENT)
     passed = asyncio.Event()
     asyncio.get_running_loop().call_later(0.0, passed.set)  # after every timer that ran out before
     await passed.wait()
