@@ -115,7 +115,7 @@ export function CellView(props: {
       ? []
       : output.lines.filter(line => !line.part);
   const folded = (): { lines: ILine[]; left: ILeftRows } => {
-    const rows = foldLines(above);
+    const rows = foldLines(above, ranks.length);
     return { lines: rows, left: rowsOf(left, rows, above, ranks.length) };
   };
   const ofRank = (
@@ -223,7 +223,7 @@ function Block(props: {
   // the omission in the middle is reported once, above
   const left = { ...state.left, gone: 0 };
   if (state.choice !== 'by rank' || rank === null) {
-    const shown = rank === null ? foldLines(lines) : lines;
+    const shown = rank === null ? foldLines(lines, state.ranks.length) : lines;
     return <Lines lines={shown} left={left} trans={trans} />;
   }
   return (

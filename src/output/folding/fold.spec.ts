@@ -92,11 +92,11 @@ it("counts lines that differ in one number, so that further lines of one rank ar
 });
 
 it('folds lines that other lines came between, and keeps the order of each rank', () => {
-  const lines = fold('[0] a 1\n[0] b 1\n[1] a 2\n[1] b 2\n[0] a 3\n');
+  const lines = fold('[0] a 0.1\n[0] b 0.1\n[1] a 0.2\n[1] b 0.2\n[0] a 0.3\n');
   expect(lines.map(l => [l.text, l.ranks.length])).toEqual([
-    ['a 1', 2],
-    ['b 1', 2],
-    ['a 3', 1]
+    ['a 0.1', 2],
+    ['b 0.1', 2],
+    ['a 0.3', 1]
   ]);
 });
 

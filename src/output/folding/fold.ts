@@ -2,7 +2,7 @@ import { Group, IFolded, IMay, IRun } from './group';
 import { ILine, IPlace, IRange } from '../lines/lines';
 import { missingAtStart } from './missing';
 import { Order } from './order';
-import { Positions } from './positions';
+import { keyOfAll, Positions } from './positions';
 import { IShape, readShape } from './shape';
 import { Steps } from './steps';
 import { betweenGaps } from '../lines/trim';
@@ -17,6 +17,8 @@ export interface IFolding<T extends ILine> {
   alone?: (line: T) => boolean;
   /** When a line was printed, s, if lines before the first one are missing. */
   time?: (line: T) => number;
+  /** Number of ranks that may print; by default, of those that do. */
+  world?: number;
 }
 
 /** Number of groups of a shape with which a line is compared. */
@@ -27,17 +29,19 @@ const MOST_COMPARED = 64;
  * the lowest rank's. The number of the rank itself, in "rank 0 epoch 1 loss 2.137", may differ besides.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
- * between. Not "step 1" of one rank and "step 5" of another, of ranks that print the same steps, but not each step. A
+ * between; "step 1" of one rank and "step 5" of another don't. Where no number tells the step, a
  * rank's first line of a kind is folded with the first ones of other ranks, its second with their
- * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and
+ * second ones, also where the first ones differed too much; but only if nearly all ranks print them at the same pace. Each rank's lines keep their order within stdout and
  * within stderr. Numbers that differ independently are not replaced by ranges, so that no combination is shown that no
  * rank has printed.
+ *
+ * @param world - number of ranks that may print; by default, of those that do
  */
-export function foldLines(lines: readonly ILine[]): ILine[] {
+export function foldLines(lines: readonly ILine[], world?: number): ILine[] {
   const shape = ({ text, error, ranks }: ILine): IShape =>
     readShape(text, error, true, ranks);
   return betweenGaps(lines).flatMap(some =>
-    fold(some, { shape }).map(({ line }) => line)
+    fold(some, { shape, world }).map(({ line }) => line)
   );
 }
 
@@ -47,7 +51,7 @@ const APART = { numbers: [], own: null, shape: '', like: null, families: [] };
 /** As `foldLines`, with the lines that each one stands for. */
 export function fold<T extends ILine>(
   lines: readonly T[],
-  { shape: shapeOf, may = () => true, alone, time }: IFolding<T>
+  { shape: shapeOf, may = () => true, alone, time, world = 0 }: IFolding<T>
 ): IFolded<T>[] {
   const order = new Order<Group<T>>();
   const all = lines.map(line => {
@@ -66,16 +70,29 @@ export function fold<T extends ILine>(
       )
   );
   const steps = new Steps();
+  const printing = Math.max(
+    world,
+    new Set(lines.flatMap(line => line.ranks)).size
+  );
   const runs = all.map(({ line, apart, read }): IRun<T> => {
     const { numbers, own, shape, families } = read;
     const positions = counted.add(line.ranks, families);
-    const behind = apart ? 0 : steps.add(shape, line.ranks, numbers);
-    return { line, shape, numbers, own, families, positions, behind };
+    const place = positions.get(keyOfAll(numbers)) ?? 0;
+    if (!apart) {
+      steps.add(shape, line.ranks, numbers, place);
+    }
+    return { line, shape, numbers, own, families, positions, place };
   });
   const mayBe: IMay<T> = {
     fold: may,
     differ: (one, other, at) =>
-      steps.mayBeOne(one, other, at, counted.repeats(other.families, at))
+      steps.areOne(
+        one,
+        other,
+        at,
+        counted.repeats(other.families, at),
+        printing
+      )
   };
   runs.forEach((last, i) => {
     const { line, shape, numbers } = last;
@@ -89,7 +106,7 @@ export function fold<T extends ILine>(
       known ?? order.push(new Group(shape, read.like, same, last, mayBe));
     order.note(line, group);
   });
-  return inRankOrder(order.all).map(group => group.folded());
+  return inRankOrder(order.all, steps).map(group => group.folded());
 }
 
 /** A folded line as text: what differs is where its number is, or after the line. */
@@ -119,7 +136,10 @@ export function placesOf(range: IRange): IPlace[] {
 }
 
 /** Sort adjacent lines that differ in numbers only, and states of one progress bar, by rank, not arrival. */
-function inRankOrder<T extends ILine>(groups: readonly Group<T>[]): Group<T>[] {
+function inRankOrder<T extends ILine>(
+  groups: readonly Group<T>[],
+  steps: Steps
+): Group<T>[] {
   const found: Group<T>[] = [];
   let run: Group<T>[] = [];
   const end = (): void => {
@@ -131,6 +151,7 @@ function inRankOrder<T extends ILine>(groups: readonly Group<T>[]): Group<T>[] {
     const next =
       group.like !== null &&
       run[0]?.like === group.like &&
+      steps.mayBeSorted(run[0].first, group.first) &&
       run.every(known => [...group.ranks].every(r => !known.ranks.has(r)));
     if (!next) {
       end();

@@ -20,7 +20,7 @@ export class Group<T extends ILine> {
     readonly like: string | null,
     /** Key that groups share whose first lines are equal. */
     readonly same: string,
-    first: IRun<T>,
+    readonly first: IRun<T>,
     private _may: IMay<T>
   ) {
     this.error = first.line.error;
@@ -33,7 +33,7 @@ export class Group<T extends ILine> {
    */
   take(last: IRun<T>): boolean {
     const { line, numbers } = last;
-    const [first] = this._run;
+    const { first } = this;
     if (
       line.ranks.some(rank => this.ranks.has(rank)) ||
       !this._may.fold(first.line, line)
@@ -171,17 +171,14 @@ function atRanks(run: readonly IRun<ILine>[], at: number): IRankNumber[] {
 }
 
 /**
- * Integers of several ranks in one line, in the order of the ranks: "0…3" only if they grow by one from rank to
- * rank, so that nobody reads it as a range that holds others; else "1, 1, 0, 3" or "15, 30", and null if there
+ * Integers of several ranks in one line, in the order of the ranks: "0…3" only if they grow by one from each of these
+ * ranks to the next, so that nobody reads it as a range that holds others; else "1, 1, 0, 3" or "15, 30", and null if there
  * are many.
  */
 function counts(all: readonly IRankNumber[]): string | null {
   const [first, last] = [all[0], all[all.length - 1]];
   const inRow = all.every((n, i) => n.of.value === first.of.value + i);
-  const asRanks = all.every(
-    n => n.of.value - first.of.value === n.rank - first.rank
-  );
-  if (inRow || asRanks) {
+  if (inRow) {
     return `${first.of.text}…${last.of.text}`;
   }
   return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;

@@ -25,11 +25,22 @@ export function familiesOf(
   shape: string,
   numbers: readonly INumber[]
 ): IFamily[] {
-  return choices(numbers).map(at => {
+  const all = numbers.map((_, i) => i);
+  const some = choices(numbers);
+  const key = keyOfAll(numbers);
+  if (all.length && some.every(at => at.join() !== key)) {
+    some.push(all);
+  }
+  return some.map(at => {
     const rest = numbers.map(({ text }, i) => (at.includes(i) ? '' : text));
     const key = at.join();
     return { key, rest: [shape, key, ...rest].join('\u0000') };
   });
+}
+
+/** Key of the family in which lines may differ in all numbers. */
+export function keyOfAll(numbers: readonly INumber[]): string {
+  return numbers.map((_, i) => i).join();
 }
 
 /** Counts the lines of each rank that differ in some numbers only. */

@@ -9,6 +9,8 @@ export interface INumber {
   whole: boolean;
   /** Whether it follows the word "rank". */
   ofRank: boolean;
+  /** Whether it follows a word that says that it counts, as "step". */
+  ofStep: boolean;
 }
 
 const UNIT =
@@ -26,6 +28,13 @@ const IDENTITY = new Set(
     'id ids pid ppid uid gid tid uuid key port seed hash sha md5 token cuda gpu device dev node host ip addr ' +
     'address version job thread process date day year ' +
     'jan feb mar apr may jun jul aug sep oct nov dec'
+  ).split(' ')
+);
+/** Numbers after these words count what all ranks count. */
+const COUNTED = new Set(
+  (
+    'step steps epoch epochs iter iters iteration iterations batch minibatch round update episode checkpoint ckpt ' +
+    'tick generation'
   ).split(' ')
 );
 /** What is before "line" where that is a place in a file: "File x.py, line 3", "in line 3", "line 3" at the beginning. */
@@ -51,7 +60,8 @@ export function numbersOf(text: string): INumber[] {
         text: number,
         value: Number(number.replace(/,/g, '')),
         whole: /^[-+]?[\d,]+$/.test(number),
-        ofRank: lastWord(key) === 'rank'
+        ofRank: lastWord(key) === 'rank',
+        ofStep: COUNTED.has(lastWord(key))
       });
     }
     [earlier, before] = [before, word[0]];
