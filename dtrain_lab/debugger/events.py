@@ -15,10 +15,11 @@ from dtrain_lab.debugger.state import (
     Outcome,
     SourceLocation,
     State,
+    StepsToCollective,
     Wrong,
     movers,
 )
-from dtrain_lab.debugger.view import view
+from dtrain_lab.debugger.view import brings, is_steady, shown_state, view
 
 SETTLE_S = 0.2
 """Seconds to wait after `continue`: ranks stop one after another, and the focused one may be the last."""
@@ -37,7 +38,11 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     Returns:
         The new state, and the events for the front end.
     """
-    return _without_steps(*_happened(state, rank, event, body))
+    moved, told = _without_steps(*_happened(state, rank, event, body))
+    if not brings(state, rank):
+        return moved, told
+    told = tuple(one for one in told if one["event"] not in ("stopped", "continued", "dtrain/state"))
+    return moved, told if view(moved) == view(state) else (*told, state_event(moved))
 
 
 def _happened(state: State, rank: int, event: str, body: Dap) -> Moved:
@@ -92,7 +97,7 @@ def settled(state: State) -> Moved:
 
     After a step, the rank that the user has chosen stays in focus.
     """
-    if not state.paused or state.focus in state.paused or state.editor:
+    if not state.paused or state.focus in state.paused or state.editor or is_steady(state):
         return state, ()
     if state.moving != "step" or state.focus is None:
         return focus(state, state.paused[0])
@@ -108,6 +113,8 @@ def left(before: State, state: State) -> Moved:
         before: State before it was asked where it is.
         state: State now.
     """
+    if is_steady(state) and view(before) == view(state):
+        return state, ()
     rank = state.focus
     ended = rank is not None and state.ranks[rank].phase == "idle" != before.ranks[rank].phase
     return targeted(state) if ended else (state, (state_event(state),))
@@ -122,7 +129,7 @@ def targeted(state: State) -> Moved:
         state: The debugger's state.
     """
     moves = movers(state)
-    if state.focus in state.paused or not moves or state.editor:
+    if state.focus in state.paused or not moves or state.editor or is_steady(state):
         return _without_steps(state, (state_event(state),))
     return focus(state, moves[0])
 
@@ -135,8 +142,11 @@ def focus(state: State, rank: int) -> Moved:
         rank: The rank, paused or not.
     """
     before = state.focus
-    shown = before in state.paused or state.offers_steps
+    shown = before in shown_state(state).paused or state.offers_steps
     state = replace(state, focus=rank, offers_steps=False)
+    if is_steady(state) and rank not in shown_state(state).paused:
+        event = state_event(state)
+        return state, (continued(before), event) if shown and before is not None else (event,)
     if state.ranks[rank].phase == "paused":
         return state, (stopped(state, rank), state_event(state))
     state, told = _with_steps(state)
@@ -162,6 +172,38 @@ def _without_steps(state: State, told: tuple[Dap, ...]) -> Moved:
         return state, told
     state = replace(state, offers_steps=False)
     return state, told if focused or state.focus is None else (continued(state.focus), *told)
+
+
+def bring(state: State, steps: StepsToCollective) -> Moved:
+    """Say that steps bring ranks to a collective: until they end, these ranks are shown as running.
+
+    Args:
+        state: The debugger's state.
+        steps: The steps, or what is to be said of them now.
+    """
+    shown = state.focus in state.paused or state.offers_steps
+    begins = state.bringing is None and not state.editor
+    state = replace(state, bringing=steps)
+    if state.focus is None or not begins or not shown:
+        return state, (state_event(state),)
+    return replace(state, offers_steps=False), (continued(state.focus), state_event(state))
+
+
+def brought(state: State, gave_up: str) -> Moved:
+    """Say that such steps have ended, and show the stack of the focused rank again.
+
+    Args:
+        state: The debugger's state.
+        gave_up: Why they have ended before the ranks were there; empty if that needs no word.
+    """
+    state = replace(state, bringing=None, gave_up=gave_up)
+    if state.editor or state.focus is None or not state.paused:
+        return state, (state_event(state),)
+    if state.focus in state.paused:
+        return state, (stopped(state, state.focus), state_event(state))
+    chosen = state.ranks[state.focus]
+    stays = chosen.phase != "running" or chosen.operation is not None
+    return _with_steps(state) if stays else focus(state, state.paused[0])
 
 
 def record_location(state: State, rank: int, body: Dap) -> State:
@@ -194,7 +236,7 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
-    state = replace(state, moving="continue", step=None, outcome=Outcome(), interrupted={})
+    state = replace(state, moving="continue", step=None, outcome=Outcome(), interrupted={}, gave_up="")
     return replace(state, wrong=(), reached=False)
 
 

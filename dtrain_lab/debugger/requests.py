@@ -215,7 +215,7 @@ def moved(state: State, command: str, ranks: Sequence[int]) -> tuple[State, tupl
         step = Step(command, tuple(begins), tuple(begins.union(before)), state.running)
     state = replace(state, moving="step" if command in STEPS else "continue", step=step)
     stepping = set(state.stepping) - set(ranks) if command not in STEPS else {*state.stepping, *ranks}
-    state = replace(state, stepping=tuple(sorted(stepping)))
+    state = replace(state, stepping=tuple(sorted(stepping)), gave_up="")
     for rank in ranks:
         state = state.rank(rank, phase="running", reason="", text="", operation=None)
     if command == "continue" and not state.paused:

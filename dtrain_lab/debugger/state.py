@@ -170,6 +170,8 @@ class State(Struct, frozen=True):
     """Ranks that take a step of the user's, and have not stopped after it yet."""
     bringing: StepsToCollective | None = None
     """Steps of the debugger that are being taken."""
+    gave_up: str = ""
+    """Why such steps have ended before ranks were there, until ranks are moved again."""
     began_before: dict[int, str] = {}
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     reached: bool = False

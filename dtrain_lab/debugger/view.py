@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dtrain_lab.debugger.state import (
     Breakpoint,
@@ -80,6 +81,7 @@ class DebugView(Struct, frozen=True):
 
 def view(state: State) -> DebugView:
     """Convert the debugger's state to its view."""
+    state = shown_state(state)
     code, sentence = _sentence(state)
     stopped = _stopped_at(state)
     error, interrupted = stop_error(stopped), interrupted_ranks(stopped)
@@ -109,6 +111,41 @@ def view(state: State) -> DebugView:
     )
 
 
+def shown_state(state: State) -> State:
+    """Return the state as clients show it: ranks that are brought to a collective run until they are there.
+
+    An editor, which shows the stops of all ranks at once, gets each of them.
+
+    Args:
+        state: The debugger's state.
+    """
+    if not is_steady(state):
+        return state
+    ranks = tuple(_runs(r) if brings(state, r.rank) else r for r in state.ranks)
+    return replace(state, ranks=ranks, stepping=tuple(r for r in state.stepping if not brings(state, r)))
+
+
+def is_steady(state: State) -> bool:
+    """Whether the stops of some ranks are not shown now."""
+    return state.bringing is not None and not state.editor and not state.ended
+
+
+def brings(state: State, rank: int | None) -> bool:
+    """Whether a rank is brought to a collective, so that its stops are not shown.
+
+    Args:
+        state: The debugger's state.
+        rank: The rank; None is no rank.
+    """
+    return is_steady(state) and state.bringing is not None and rank in state.bringing.ranks
+
+
+def _runs(rank: RankView) -> RankView:
+    if rank.phase not in ("paused", "running"):
+        return rank
+    return replace(rank, phase="running", reason="", text="", failed=False, place=None, operation=None)
+
+
 def _stopped_at(state: State) -> dict[int, str]:
     """Paused rank → the error that it has stopped at; empty for another reason."""
     return {r.rank: r.text if r.reason == "exception" else "" for r in state.ranks if r.phase == "paused"}
@@ -116,18 +153,19 @@ def _stopped_at(state: State) -> dict[int, str]:
 
 def notes(state: State) -> tuple[str, ...]:
     """What a user should know about the debugger, first about time-outs that it does not extend."""
+    more = (*state.notes, state.gave_up) if state.gave_up else state.notes
     groups: dict[str, list[int]] = {}
     for rank, name in sorted(state.began_before.items()):
         groups.setdefault(name, []).append(rank)
     if not groups:
-        return state.notes
+        return more
     first, *rest = (f"{name} on {rank_names.name(ranks)}" for name, ranks in groups.items())
     kept = f"{first} began before the debugger was turned on, and keeps its time-out."
     if rest:
         *middle, last = rest
         names = ", ".join((first, *middle))
         kept = f"{names} and {last} began before the debugger was turned on, and keep their time-outs."
-    return (kept, *state.notes)
+    return (kept, *more)
 
 
 def waits(state: State) -> tuple[Waits, ...]:

@@ -33,6 +33,8 @@ class Leases:
         self._attached: set[Lease] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._detached = False
+        self._server_left = False
+        """Whether a server has released its lease, and none has taken one since."""
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -52,6 +54,7 @@ class Leases:
             attach: Count its notebook among those that use the cluster.
         """
         self._cancel()
+        self._server_left = self._server_left and lease.kind != "server"
         if attach:
             self._attached.add(lease)
         if lease in self._held:
@@ -62,11 +65,13 @@ class Leases:
             asyncio.get_running_loop().add_reader(descriptor, self._ended, lease)
 
     def release(self, lease: Lease) -> bool:
-        """Release a lease; returns whether the world ends with it."""
+        """Release a lease; returns whether the world ends with it, and with the server that held it."""
+        # a server that is stopped releases its lease before its kernels end, and release theirs
+        self._server_left = self._server_left or lease.kind == "server"
         ends = lease in self._held and self._drop(lease) and not self._detached
         if ends:
             self._end()
-        return ends
+        return ends and self._server_left
 
     def expect(self) -> None:
         """At the head's start: wait the adoption time for the first lease."""

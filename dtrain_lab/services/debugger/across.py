@@ -9,6 +9,7 @@ import msgspec
 
 from dtrain_lab.debugger import compare_values, requests, visible_names
 from dtrain_lab.debugger.state import Dap, State
+from dtrain_lab.debugger.view import shown_state
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.wire.links.values import LeafNumbers, ValueSummary, VisibleNames
 
@@ -61,7 +62,7 @@ async def evaluate(world: DebugTarget, expression: str) -> compare_values.Across
         order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
         numbers = _bodies(await world.ask(order), LeafNumbers)
         values = {rank: those.values for rank, those in numbers.items()}
-    state = world.state
+    state = shown_state(world.state)
     running = tuple(r.rank for r in state.ranks if r.phase == "running")
     return compare_values.row(expression, replies, errors, values, running, state.waiting)
 
@@ -79,7 +80,7 @@ async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
 
 def _halted(world: DebugTarget) -> list[int]:
     """Ranks that are paused or idle, which answer also while an interrupt has detached them for a moment."""
-    return [r.rank for r in world.state.ranks if r.phase not in ("running", "gone")]
+    return [r.rank for r in shown_state(world.state).ranks if r.phase not in ("running", "gone")]
 
 
 def _bodies(answers: dict[int, Dap], kind: type[T]) -> dict[int, T]:

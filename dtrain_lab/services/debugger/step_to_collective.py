@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from dtrain_lab.debugger import collective_waits, events, requests
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, SourceLocation, State, StepsToCollective
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.text import rank_names
 
 GATHER_STEPS = 200
 MEET_STEPS = 50
@@ -45,6 +46,8 @@ class Gathering:
     def __init__(self, world: DebugTarget, show: Callable[[events.Moved], None]) -> None:
         self._world = world
         self._show = show
+        self._gave_up = ""
+        """Why the last steps have ended before ranks were there."""
 
     async def step_others(self, message: Dap) -> None:
         """Step the other ranks until the rank that waits for them in a collective returns.
@@ -57,13 +60,15 @@ class Gathering:
         """
         rank = int(message["arguments"]["rank"])
         try:
-            with self._brings(self._world.state.paused):
-                await self._step_others(message, rank)
+            with self._brings(self._world.state.paused) as steps:
+                if not await self._step_others(message, rank):
+                    self._gave_up = _why_ended(steps, self._world.state) if steps is not None else ""
         except DtrainError as error:
             self._world.state = replace(self._world.state, notes=(str(error),))
             self._show((self._world.state, (events.state_event(self._world.state),)))
 
-    async def _step_others(self, message: Dap, rank: int) -> None:
+    async def _step_others(self, message: Dap, rank: int) -> bool:
+        """Step them; return whether the rank that waits need not be waited for any more."""
         begun = await self._behind(rank)
         stepping = self._world.state.stepping
         waiting = [r for r in await self._waiting() if r not in stepping]
@@ -78,7 +83,10 @@ class Gathering:
                 await self._world.ask(order)
             if not await self._waits_still(paused, rank, begun):
                 break
+        else:
+            return False
         await self._end_lines(waiting)
+        return True
 
     async def settle(self) -> None:
         """After a cancellation, wait until ranks have ended their step, but not longer than one takes."""
@@ -87,26 +95,26 @@ class Gathering:
             await self._until(lambda state: {*steps.ranks} <= {*state.paused})
 
     @contextmanager
-    def _brings(self, ranks: tuple[int, ...]) -> Iterator[None]:
+    def _brings(self, ranks: tuple[int, ...]) -> Iterator[StepsToCollective | None]:
         """Say that ranks are stepped to where others wait, and after some time that they are late."""
         waiting = self._world.state.waiting
         name = next((operation.name for operation in waiting.values()), "")
         if not name:  # it is not known yet where running ranks are
-            yield
+            yield None
             return
         there = tuple(r for r, operation in waiting.items() if operation.name == name)
         steps = StepsToCollective(ranks, there, name)
         self._say(steps)
         late = asyncio.get_running_loop().call_later(LATE_S, self._say, replace(steps, late=True))
+        self._gave_up = ""
         try:
-            yield
+            yield steps
         finally:
             late.cancel()
-            self._say(None)
+            self._show(events.brought(self._world.state, self._gave_up))
 
-    def _say(self, steps: StepsToCollective | None) -> None:
-        self._world.state = replace(self._world.state, bringing=steps)
-        self._show((self._world.state, (events.state_event(self._world.state),)))
+    def _say(self, steps: StepsToCollective) -> None:
+        self._show(events.bring(self._world.state, steps))
 
     async def _end_lines(self, ranks: Sequence[int]) -> None:
         """Bring ranks that were paused as they left a collective to the next line, as the others are."""
@@ -255,3 +263,10 @@ class Gathering:
         """Positions of ranks: their answers to `where`, by rank."""
         answers = await self._world.ask(requests.Order("where", {r: {} for r in set(ranks)}))
         return {r: a.get("body", {}) for r, a in answers.items()}
+
+
+def _why_ended(steps: StepsToCollective, state: State) -> str:
+    """Return why steps have ended that a rank has not come to its collective by."""
+    ranks = [r for r in steps.ranks if r in state.paused] or list(steps.ranks)
+    text = f"{rank_names.sentence_name(ranks)} did not come to {steps.name} within {GATHER_STEPS} steps."
+    return f"{text} {'Its' if len(ranks) == 1 else 'Their'} code may be in a loop that does not lead there."

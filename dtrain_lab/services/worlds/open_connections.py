@@ -66,7 +66,7 @@ class OpenConnections:
 async def _released(connection: ClusterConnection, lease: clients.Lease) -> None:
     with contextlib.suppress(Unreachable):
         ends = await connection.ask(clients.Release(lease), within_s=RELEASE_WITHIN_S)
-        if ends and lease.kind == "server" and connection.record.remote is None:
+        if ends and connection.record.remote is None:
             # a reloaded page of the next server asks how the cluster of its cells has ended
             await asyncio.to_thread(endings.note, connection.id, Ending("shutdown", None, time.time()))
         connection.close()

@@ -62,7 +62,7 @@ class AcquireLease(Body, frozen=True, tag="hold"):
 
 
 class Release(Body, frozen=True, tag="release"):
-    """Release a lease. Answered with whether the world ends with it, unless it runs on other machines."""
+    """Release a lease. Answered with whether the world ends with it, and with the server that held it."""
 
     result: ClassVar[Any] = bool | None
     lease: Lease

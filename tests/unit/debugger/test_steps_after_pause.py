@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import events
+from dtrain_lab.debugger import events, requests
 from dtrain_lab.debugger.requests import Order
-from dtrain_lab.debugger.state import Collective, Dap, RankView, SourceLocation, State
+from dtrain_lab.debugger.state import Collective, Dap, RankView, SourceLocation, State, StepsToCollective
 from dtrain_lab.debugger.view import view
 from dtrain_lab.services.debugger import step_to_collective
 from dtrain_lab.services.debugger.step_to_collective import Gathering
@@ -97,6 +97,48 @@ async def test_steps_to_a_collective_that_never_comes_are_said_and_can_be_cancel
     await asyncio.wait({steps})
     assert world.shown[2] == STOOD
     assert world.state.bringing is None
+
+
+async def test_steps_that_lead_to_no_collective_say_so_when_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Loop()
+    monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
+    monkeypatch.setattr(step_to_collective, "GATHER_STEPS", 3)
+    request = {"command": "dtrain/gather", "arguments": {"rank": 1}}
+    await Gathering(world, world.show).step_others(request)
+    assert world.shown[-1] == STOOD
+    (note,) = view(world.state).notes
+    assert note.startswith("Rank 0 did not come to barrier within 3 steps.")
+    moved, _ = requests.moved(world.state, "next", (0,))
+    assert not view(moved).notes
+
+
+async def test_ranks_that_are_brought_to_a_collective_are_shown_as_running_throughout() -> None:
+    world = Loop()
+    before = replace(world.state, focus=0, reached=True)
+    steps = StepsToCollective((0,), (1,), "barrier")
+    state, told = events.bring(before, steps)
+    assert [one["event"] for one in told] == ["continued", "dtrain/state"]
+    shown = view(state)
+    assert [r.phase for r in shown.ranks] == ["running", "running"]
+    assert (shown.waits, shown.ranks[0].place) == ((), None)
+    for line in range(3):
+        state, _ = requests.moved(state, "next", (0,))
+        assert view(state) == shown
+        place = {"file": "train.py", "line": line, "function": "train"}
+        stop = {"reason": "step", "place": place}
+        for name, body in (("continued", {}), ("stopped", stop)):
+            state, told = events.happened(state, 0, name, body)
+            assert not told, "its squares and the stack would flicker"
+    assert events.settled(state) == (state, ())
+    assert events.left(state, state) == (state, ()), "the same position again"
+    assert events.left(state, replace(state, reached=False))[1]
+    state, told = events.focus(state, 1)
+    state, told = events.focus(state, 0)
+    assert [one["event"] for one in told] == ["dtrain/state"]
+    state, told = events.brought(state, "")
+    assert [one["event"] for one in told] == ["stopped", "dtrain/state"]
+    assert view(state).ranks[0].phase == "paused"
+    assert view(state).waits
 
 
 async def test_a_rank_that_takes_the_users_step_is_not_paused_within_it(

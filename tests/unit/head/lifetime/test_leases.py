@@ -26,8 +26,26 @@ async def test_who_kept_the_head_warm_does_not_hold_the_world_that_another_start
     assert leases.notebooks == ("a.ipynb",)
     assert not leases.release(WARMER)
     assert not ended
-    assert leases.release(CLIENT), "who released it can note how the world has ended"
+    assert not leases.release(CLIENT), "the kernel has ended, and no server"
     assert ended == ["over"]
+
+
+@pytest.mark.asyncio
+async def test_a_world_ends_with_its_server_once_the_kernels_of_that_have_ended() -> None:
+    ended: list[str] = []
+    leases = Leases(lambda: ended.append("over"), lambda: 60.0)
+    server = Lease("server", "elsewhere", 30, 3.0)
+    for lease in (CLIENT, server):
+        leases.take(lease, attach=True)
+    assert not leases.release(server), "its kernel still holds it"
+    assert leases.release(CLIENT), "who released it notes how the world has ended"
+    assert ended == ["over"]
+    leases.take(CLIENT, attach=True)
+    leases.take(server, attach=False)
+    leases.release(server)
+    leases.take(server, attach=False)
+    assert not leases.release(CLIENT)
+    assert leases.release(server)
 
 
 @pytest.mark.asyncio
