@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
+import { CommandIDs } from '../../commands';
 import { draftsIn, typedIn } from '../../job/form/drafts';
 import { INotebook } from '../../job/form/notebook';
 import { IJobs, ISite, ISweeps, Profile, SweepPlan } from '../../tokens';
@@ -101,6 +102,8 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
     parallel: 1
   } as unknown as SweepPlan;
   const begun = vi.fn();
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.openSweep, { execute: () => null });
   const node = document.body.appendChild(document.createElement('div'));
   const open = async (): Promise<() => void> => {
     const root = createRoot(node);
@@ -131,7 +134,7 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
               begin: async () => ({ id: 's', name: 'a' })
             } as unknown as ISweeps
           }
-          commands={new CommandRegistry()}
+          commands={commands}
           trans={nullTranslator.load('dtrain_lab')}
           begun={begun}
         />
