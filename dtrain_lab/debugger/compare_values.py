@@ -233,7 +233,7 @@ def _sentence(
     shapes = {g.shape for g in groups if not g.error}
     first = comparison.first if comparison is not None else None
     if len(shapes) > 1 and None not in shapes:
-        return f"shape {_shape(groups[0].shape)} on {rank_names.name(groups[0].ranks)}"
+        return f"shape {_shapes(groups)}"
     if first is not None and first.path:
         return f"differs first in {first.path}{_difference(first)}"
     numbers = [number(g.text) for g in groups if not g.error]
@@ -255,8 +255,7 @@ def _difference(first: Difference) -> str:
         f"{_cut(text)} on {rank_names.name(ranks)}"
         for text, ranks in zip(texts, (first.same, *first.others), strict=True)
     ]
-    more = f" and {len(said) - MOST_VALUES} more" if len(said) > MOST_VALUES else ""
-    return f": {', '.join(said[:MOST_VALUES])}{more}"
+    return f": {_listed(said)}"
 
 
 def _cut(text: str) -> str:
@@ -272,6 +271,20 @@ def _running(ranks: tuple[int, ...], waiting: Collection[int]) -> str:
         if some:
             parts.append(f"{rank_names.name(some)} {verb}{'s' if len(some) == 1 else ''}")
     return f"not looked at: {', '.join(parts)}"
+
+
+def _shapes(groups: list[AcrossGroup]) -> str:
+    """Say which shape is on which ranks: what differs is in the first line."""
+    ranks: dict[tuple[int, ...] | None, list[int]] = {}
+    for group in groups:
+        if not group.error:
+            ranks.setdefault(group.shape, []).extend(group.ranks)
+    return _listed([f"{_shape(shape)} on {rank_names.name(sorted(some))}" for shape, some in ranks.items()])
+
+
+def _listed(said: list[str]) -> str:
+    more = f" and {len(said) - MOST_VALUES} more" if len(said) > MOST_VALUES else ""
+    return f"{', '.join(said[:MOST_VALUES])}{more}"
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:

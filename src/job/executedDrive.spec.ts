@@ -123,6 +123,63 @@ it.each(['train', null])(
   }
 );
 
+it('shows the error that failed a job above what follows from it on rank 0, and names cells as the log does', async () => {
+  const lost = {
+    output_type: 'error',
+    ename: 'RuntimeError',
+    evalue: 'Connection closed by peer [::1]:3',
+    traceback: [
+      'Traceback (most recent call last):',
+      '  File "job.ipynb[1]", line 7, in <module>',
+      'RuntimeError: Connection closed by peer [::1]:3'
+    ]
+  };
+  const printed = { output_type: 'stream', name: 'stdout', text: 'epoch 0' };
+  const traceback = [
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[1]", line 5, in <module>',
+    "KeyError: 'lr'"
+  ];
+  const error = {
+    ...ERROR,
+    traceback,
+    cell: '[1]',
+    cell_id: null,
+    rank: 1,
+    signal: null
+  };
+  const [cell] = await shownWith(
+    [{ ...CODE, outputs: [printed, lost] }],
+    error
+  );
+  const [first, cause, consequence] = cell.outputs as IError[];
+  expect(cell.outputs).toHaveLength(3);
+  expect(first).toEqual(printed);
+  expect(cause.traceback).toEqual([
+    expect.stringMatching(/^Rank 1 failed in this cell/),
+    'Traceback (most recent call last):',
+    '  cell [1], line 5, in <module>',
+    "KeyError: 'lr'"
+  ]);
+  expect(consequence.traceback).toEqual([
+    "Rank 0's error follows from rank 1's error:",
+    'Traceback (most recent call last):',
+    '  cell [1], line 7, in <module>',
+    'RuntimeError: Connection closed by peer [::1]:3'
+  ]);
+
+  // in another cell, rank 0's error is marked, too; an error of its own is not
+  const own = { ...lost, ename: 'ValueError', evalue: 'x', traceback: ['x'] };
+  const cells = [CODE, { ...CODE, outputs: [own, lost] }];
+  const shown = await shownWith(cells, { ...error, signal: 9 });
+  expect(shown.map(one => one.outputs.length)).toEqual([1, 2]);
+  const [kept, marked] = shown[1].outputs as IError[];
+  expect(kept.traceback).toEqual(['x']);
+  expect(marked.traceback[0]).toBe(
+    "Rank 0's error follows from the end of rank 1:"
+  );
+});
+
 it('closes with its job, and asks nothing', () => {
   const at = (path: string): Widget =>
     Object.create(DocumentWidget.prototype, {

@@ -1,19 +1,14 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { PathExt } from '@jupyterlab/coreutils';
 import { DocumentWidget } from '@jupyterlab/docregistry';
-import {
-  ICodeCell,
-  IError,
-  INotebookContent,
-  isCode
-} from '@jupyterlab/nbformat';
+import { INotebookContent } from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { IJobs, Job, JobError } from '../tokens';
-import { isInserted } from './model/editedSince';
+import { IJobs, Job } from '../tokens';
+import { withCause, withPlaces } from './executedErrors';
 
 const DRIVE = 'dtrain-jobs';
 
@@ -52,57 +47,6 @@ export function whyNoJob(
 
 function isExecuted(path: string): boolean {
   return path.startsWith(`${DRIVE}:`);
-}
-
-/**
- * A job's notebook with the error that ended the job, below the cell in which another rank has failed.
- *
- * The notebook has rank 0's output only, which may look as if all had gone well.
- */
-function withError(
-  content: INotebookContent,
-  error: JobError,
-  trans: TranslationBundle
-): INotebookContent {
-  const failed = failedCell(content, error);
-  if (!failed) {
-    return content;
-  }
-  const { rank, type, message, traceback } = error;
-  const said = trans.__(
-    'Rank %1 failed in this cell, which ended the job. All other output is of rank 0.',
-    rank
-  );
-  const output: IError = {
-    output_type: 'error',
-    ename: type,
-    evalue: message,
-    traceback: [
-      said,
-      ...(traceback.length ? traceback : [`${type}: ${message}`])
-    ]
-  };
-  const outputs = [...failed.outputs, output];
-  const cells = content.cells.map(one =>
-    one === failed ? { ...failed, outputs } : one
-  );
-  return { ...content, cells };
-}
-
-/**
- * The cell of an executed notebook in which a job has failed: by its id, or in notebooks without ids by its
- * number, which doesn't count the cell that the submission has inserted.
- */
-function failedCell(
-  { cells }: INotebookContent,
-  { cell, cell_id }: JobError
-): ICodeCell | undefined {
-  const code = cells.filter(isCode);
-  const at = Number(cell?.replace(/[[\]]/g, '')) - 1;
-  return (
-    code.find(({ id }) => id !== undefined && id === cell_id) ??
-    code.filter(one => !isInserted(one))[at]
-  );
 }
 
 /**
@@ -172,13 +116,15 @@ export class ExecutedDrive implements Contents.IDrive {
 
   /** The notebook of a job; with the error of another rank, which its output lacks. */
   private async _executed(id: string): Promise<INotebookContent> {
-    const [content, job] = await Promise.all([
+    const [content, { error }] = await Promise.all([
       this._jobs.executed(id),
       this._jobs.get(id)
     ]);
-    return job.error && job.error.rank > 0
-      ? withError(content, job.error, this._trans)
-      : content;
+    const caused =
+      error && error.rank > 0
+        ? withCause(content, error, this._trans)
+        : content;
+    return withPlaces(caused, this._trans);
   }
 
   getDownloadUrl(): Promise<string> {

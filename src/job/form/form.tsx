@@ -122,7 +122,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
             chosen={tab}
             choose={setTab}
             plan={shownPlan}
-            stale={faults.length > 0 || !plan}
+            state={!plan ? 'earlier' : faults.length ? 'partial' : 'current'}
             highlight={props.highlight}
             trans={trans}
           />

@@ -9,11 +9,16 @@ import { tellBriefly } from '../../ui/text/toast';
 
 export type { Highlight } from './code';
 
+/**
+ * What a preview is of: the form; the form without its invalid fields; or an earlier form, as the server refuses
+ * the present one, or does not answer.
+ */
+export type PreviewState = 'current' | 'partial' | 'earlier';
+
 /** Preview of what will run, in tabs: to read, copy and download. */
 export function Preview(props: {
   plan: JobPlan;
-  /** Whether the form has changed since, and can't be sent. */
-  stale: boolean;
+  state: PreviewState;
   /** The tab that is shown. */
   chosen: string;
   choose: (tab: string) => void;
@@ -30,6 +35,11 @@ export function Preview(props: {
     tabs.findIndex(t => t.key === chosen)
   );
   const shown = tabs[index];
+  const note = {
+    current: '',
+    partial: trans.__('Without the fields that are invalid.'),
+    earlier: trans.__('As it was at the last check that succeeded.')
+  }[props.state];
   const move = (event: React.KeyboardEvent): void => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by) {
@@ -86,11 +96,7 @@ export function Preview(props: {
           {trans.__('Download')}
         </button>
       </div>
-      {props.stale && (
-        <p className="jp-DtrainUi-note">
-          {trans.__('As it was at the last check; the form has changed.')}
-        </p>
-      )}
+      {note && <p className="jp-DtrainUi-note">{note}</p>}
       <div
         id={`${id}-text`}
         className="jp-DtrainJob-code"

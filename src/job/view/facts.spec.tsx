@@ -7,13 +7,15 @@ import { expect, it } from 'vitest';
 import { makeCluster } from '../../testing/clusters';
 import { Job, JobMetrics } from '../../tokens';
 import { Facts } from './facts';
+import { IParentJob } from './parentJob';
 
 /** The facts of a job that has logged a loss and a learning rate. */
 function said(
   averaged: string[] | undefined,
   size = 4,
   history: object[] = [],
-  more: Partial<Job> = {}
+  more: Partial<Job> = {},
+  parent: IParentJob = { job: null, isDeleted: false }
 ): string {
   const { metrics, world } = makeCluster();
   const job = {
@@ -31,7 +33,7 @@ function said(
   return renderToStaticMarkup(
     <Facts
       job={job}
-      jobs={[]}
+      parent={parent}
       metrics={{ history } as unknown as JobMetrics}
       values={job.metrics.values}
       trans={nullTranslator.load('x')}
@@ -95,4 +97,21 @@ it('says from which step a resumed job began, or that it started over', () => {
   );
   const over = { ...resumed, resumed_step: null };
   expect(said([], 4, [], over)).toContain('Started over after|||again|');
+});
+
+it('leads to the job that it started over after, unless that was deleted', () => {
+  const over = { name: 'again', parent: 'j1', resumed_step: null };
+  const first = { id: 'j1', name: 'again', created_at: 1 } as Job;
+  expect(said([], 4, [], over, { job: first, isDeleted: false })).toMatch(
+    /Started over after\|\|\|again, /
+  );
+  // no link: the view of that job would only say that there is no such job
+  const gone = { job: null, isDeleted: true };
+  expect(said([], 4, [], over, gone)).toContain(
+    'Started over after||again (deleted)|'
+  );
+  const resumed = { ...over, resumed_step: 2304 };
+  expect(said([], 4, [], resumed, gone)).toContain(
+    'Resumed from||again, at step 2,304 (deleted)|'
+  );
 });

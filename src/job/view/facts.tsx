@@ -13,12 +13,13 @@ import { lastShare, shareInText } from '../../metrics/share';
 import { labelOf } from '../fields/labels';
 import { hasEnded } from '../model/states';
 import { moment } from '../model/texts';
+import { IParentJob } from './parentJob';
 
 /** Facts about a job: place, size, times, how it ended. */
 export function Facts(props: {
   job: Job;
-  /** Known jobs: the one that it continues may be among them. */
-  jobs: readonly Job[];
+  /** The job that it continues. */
+  parent: IParentJob;
   metrics: JobMetrics | null;
   /** The latest values of `dt.log`, as in the headings of the charts. */
   values: Record<string, unknown>;
@@ -35,7 +36,7 @@ export function Facts(props: {
         {moment(at)}
       </time>
     );
-  const parent = props.jobs.find(j => j.id === job.parent);
+  const { job: parent, isDeleted } = props.parent;
   const cells = job.progress.find(p => p.phase === 'cells');
   const facts: Fact[] = [
     [trans.__('Profile'), job.profile],
@@ -67,19 +68,18 @@ export function Facts(props: {
       (job.resumed_step ?? null) === null
         ? trans.__('Started over after')
         : trans.__('Resumed from'),
-      job.parent && (
-        <button
-          type="button"
-          className="jp-DtrainUi-link"
-          onClick={() =>
-            void props.commands.execute(CommandIDs.openJob, {
-              id: job.parent!
-            })
-          }
-        >
-          {continuedText(job, parent, trans)}
-        </button>
-      )
+      job.parent && isDeleted
+        ? trans.__('%1 (deleted)', continuedText(job, parent, trans))
+        : job.parent && (
+            <CommandLink
+              command={CommandIDs.openJob}
+              args={{ id: job.parent }}
+              commands={props.commands}
+              className="jp-DtrainUi-link"
+            >
+              {continuedText(job, parent, trans)}
+            </CommandLink>
+          )
     ],
     [
       trans.__('Sweep'),
@@ -112,10 +112,13 @@ function endCommand(job: Job, trans: TranslationBundle): string | null {
   return code ? trans.__('failed, exit code %1', code) : trans.__('done');
 }
 
-/** The job after which this one was submitted, its time, and the step of its checkpoint from which this one began. */
+/**
+ * The job after which this one was submitted, its time, and the step of its checkpoint from which this one began. Its
+ * name, if it is not known, is that of this one: a job that goes on with another keeps the name.
+ */
 function continuedText(
   job: Job,
-  parent: Job | undefined,
+  parent: Job | null,
   trans: TranslationBundle
 ): string {
   const name = parent

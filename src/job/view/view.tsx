@@ -16,6 +16,7 @@ import { Charts } from './charts';
 import { EndCommandFailure } from './endCommand';
 import { Facts } from './facts';
 import { withLatest } from './latestValues';
+import { useParentJob } from './parentJob';
 import { useShownJob } from './shownJob';
 import { OpenNotebook } from '../form/notebook';
 import { JobLog } from '../log/log';
@@ -63,6 +64,12 @@ export function JobBody(props: IJobProps): JSX.Element {
   const { jobs, commands, trans } = props;
   const { job, error } = useShownJob(props);
   const metrics = useHistory(jobs, props.id, job, trans);
+  const parent = useParentJob(
+    job?.parent ?? null,
+    props.model.jobs,
+    jobs,
+    trans
+  );
   if (!job) {
     return (
       <p className="jp-DtrainUi-note" role="status">
@@ -161,7 +168,7 @@ export function JobBody(props: IJobProps): JSX.Element {
       />
       <Facts
         job={job}
-        jobs={props.model.jobs}
+        parent={parent}
         metrics={metrics}
         values={values}
         trans={trans}

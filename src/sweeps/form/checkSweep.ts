@@ -50,7 +50,7 @@ export function useSweepPlan(
 export interface ISweepProblems {
   /** Errors of the fields that only a sweep has. */
   own: readonly ISweepFault[];
-  /** Those of them that are not filled in yet. */
+  /** Those of them that are not filled in yet, while nothing else is wrong: the form then says what comes next. */
   lacking: readonly ISweepFault[];
   /** What the server found, without what the form has found itself. */
   found: Finding[];
@@ -58,16 +58,20 @@ export interface ISweepProblems {
   why: string;
 }
 
-/**
- * What keeps a sweep from beginning, by its form and by the server's check.
- *
- * @param parameters - those that the tagged cell assigns
- * @param faults - errors of the fields that a job has, too
- */
+/** The fields of a sweep's form. */
+interface IFields {
+  sweep: ISweepForm;
+  /** Fields that are at fault if they are not filled in: the user has changed them, or has tried to begin. */
+  due: readonly SweepField[];
+  /** Those that the tagged cell assigns. */
+  parameters: readonly IParameter[];
+  /** Errors of the fields that a job has, too. */
+  faults: readonly IFault[];
+}
+
+/** What keeps a sweep from beginning, by its form and by the server's check. */
 export function problemsOfSweep(
-  sweep: ISweepForm,
-  parameters: readonly IParameter[],
-  faults: readonly IFault[],
+  { sweep, due, parameters, faults }: IFields,
   checked: IChecked<SweepPlan>,
   trans: TranslationBundle
 ): ISweepProblems {
@@ -77,15 +81,20 @@ export function problemsOfSweep(
     error ? alsoOf(error) : (plan?.findings ?? []),
     own
   );
-  const problems = [
-    ...own.map(fault => ownSentence(fault, trans)),
+  const others = [
     ...faults.map(fault => faultSentence(fault, trans)),
     ...(error ? [error.message] : []),
     ...findings.filter(f => f.severity === 'problem').map(f => f.message)
   ];
+  // beside other problems, one that is left out makes the report and the bar count differently
+  const isNext =
+    !others.length &&
+    own.every(fault => isUnfilled(fault, sweep) && !due.includes(fault.field));
+  const mine = own.map(fault => ownSentence(fault, trans));
+  const problems = isNext ? mine.slice(0, 1) : [...mine, ...others];
   return {
     own,
-    lacking: own.filter(fault => isUnfilled(fault, sweep)),
+    lacking: isNext ? own : [],
     found: findings,
     why: whyNot(problems, trans) || (busy ? trans.__('Checking…') : '')
   };

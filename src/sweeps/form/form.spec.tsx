@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
+import { CommandIDs } from '../../commands';
 import { draftsIn, typedIn } from '../../job/form/drafts';
 import { INotebook } from '../../job/form/notebook';
 import { IJobs, ISite, ISweeps, Profile, SweepPlan } from '../../tokens';
@@ -102,7 +103,7 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
   } as unknown as SweepPlan;
   const begun = vi.fn();
   const commands = new CommandRegistry();
-  commands.addCommand('dtrain-lab:open-sweep', { execute: () => undefined });
+  commands.addCommand(CommandIDs.openSweep, { execute: () => null });
   const node = document.body.appendChild(document.createElement('div'));
   const open = async (): Promise<() => void> => {
     const root = createRoot(node);

@@ -13,8 +13,12 @@ import { FormFrame, Reading, Source } from '../../job/form/formFrame';
 import { INotebook } from '../../job/form/notebook';
 import { FINDING_LINKS } from '../../job/form/findings';
 import { IForm } from '../../job/model/formRequest';
-import { goToPreview, Highlight } from '../../job/preview/preview';
-import { IJobs, ISite, ISweeps } from '../../tokens';
+import {
+  goToPreview,
+  Highlight,
+  PreviewState
+} from '../../job/preview/preview';
+import { IJobs, ISite, ISweeps, SweepPlan } from '../../tokens';
 import { useBeginning } from './beginSweep';
 import { problemsOfSweep, useSweepPlan } from './checkSweep';
 import { ISweepDrafts, useSaving } from './saveForLater';
@@ -24,7 +28,10 @@ import { placeOf, SweepReport } from './sweepReport';
 import { TrialPreview } from './trialPreview';
 import {
   emptySweep,
+  ISweepFault,
   ISweepForm,
+  REQUIRED,
+  SweepField,
   withoutRemoved,
   UNSIZED
 } from '../model/formRequest';
@@ -43,21 +50,25 @@ export interface ISweepFormProps extends ISweepDrafts {
   begun(): void;
 }
 
-/**
- * Search space and objective as typed before the page was reloaded, or as saved for later; the function to change them,
- * and the function to empty them.
- */
+/** Search space and objective, as typed before the page was reloaded, or as saved for later. */
+interface ITypedSweep {
+  typed: ISweepForm;
+  change: (some: Partial<ISweepForm>) => void;
+  /** Empties them. */
+  empty: () => void;
+  /** Required fields that the user has changed, or all of them: these are at fault if they are not filled in. */
+  due: readonly SweepField[];
+  requireAll: () => void;
+}
+
 function useTypedSweep({
   typed,
   spaces,
   notebook
-}: ISweepFormProps): [
-  ISweepForm,
-  (some: Partial<ISweepForm>) => void,
-  () => void
-] {
-  const empty = (): ISweepForm => emptySweep(objectivesIn(notebook.sources));
-  const [sweep, setSweep] = useState<ISweepForm>(empty);
+}: ISweepFormProps): ITypedSweep {
+  const made = (): ISweepForm => emptySweep(objectivesIn(notebook.sources));
+  const [sweep, setSweep] = useState<ISweepForm>(made);
+  const [due, setDue] = useState<readonly SweepField[]>([]);
   const { path } = notebook;
   useEffect(() => {
     const load = async (): Promise<void> => {
@@ -70,13 +81,25 @@ function useTypedSweep({
     };
     void load();
   }, [typed, spaces, path]);
-  const change = (some: Partial<ISweepForm>): void =>
+  const set = (some: Partial<ISweepForm>): void =>
     setSweep(before => {
       const after = { ...before, ...some };
       typed.save('sweep', after);
       return after;
     });
-  return [sweep, change, () => change(empty())];
+  return {
+    typed: sweep,
+    change: some => {
+      setDue(before => REQUIRED.filter(f => f in some || before.includes(f)));
+      set(some);
+    },
+    empty: () => {
+      setDue([]);
+      set(made());
+    },
+    due,
+    requireAll: () => setDue(REQUIRED)
+  };
 }
 
 /** Errors of the fields that a job has, too. */
@@ -121,7 +144,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     begins: { ...UNSIZED, parameters: notebook.parameters },
     profiles
   });
-  const [typed, setSweep, emptySpace] = useTypedSweep(props);
+  const { typed, due, ...typing } = useTypedSweep(props);
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
   const sweep = useMemo(
@@ -135,11 +158,11 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     faults,
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
-  const [tried, setTried] = useState(false);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
-  const problems = problemsOfSweep(sweep, parameters, faults, checked, trans);
+  const fields = { sweep, due, parameters, faults };
+  const problems = problemsOfSweep(fields, checked, trans);
   const { own, why } = problems;
   const focus = (selector: string): void =>
     whole?.querySelector<HTMLElement>(selector)?.focus();
@@ -150,7 +173,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     sweep,
     busy: checked.busy,
     why,
-    tried: () => setTried(true),
+    tried: typing.requireAll,
     // the button responds: it focuses what keeps it disabled
     hindered: () =>
       focus(
@@ -166,7 +189,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     if (discard && (await props.confirmDiscard())) {
       await forget();
       await discard();
-      emptySpace();
+      typing.empty();
       focus('.jp-DtrainJob-submitForm [data-sweep]'); // the link is gone
     }
   };
@@ -192,7 +215,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       preview={
         <TrialPreview
           plan={lastPlan}
-          stale={own.length + faults.length > 0 || !checked.plan}
+          state={stateOf(checked.plan, own, faults)}
           highlight={props.highlight}
           trans={trans}
         />
@@ -222,15 +245,28 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           fill('profile' in part ? { ...part, ...sizeOf(form) } : part)
         }
         sweep={sweep}
-        changeSweep={setSweep}
+        changeSweep={typing.change}
         faults={faults}
         problems={problems}
         checked={checked}
-        tried={tried}
         trans={trans}
       />
     </FormFrame>
   );
+}
+
+/** What the preview of a trial is of: its script has neither the objective nor the number of trials. */
+function stateOf(
+  plan: SweepPlan | null,
+  own: readonly ISweepFault[],
+  faults: readonly IFault[]
+): PreviewState {
+  if (!plan) {
+    return 'earlier';
+  }
+  return faults.length || own.some(fault => fault.parameter)
+    ? 'partial'
+    : 'current';
 }
 
 /** The typed size: another profile's default is for jobs, and trials have their own. */

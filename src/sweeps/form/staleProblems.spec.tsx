@@ -42,11 +42,12 @@ it('no longer lists a problem of a sweep that was corrected, and names its field
     };
     const checked = { plan, error: null, busy: false };
     const parameters = [{ name: 'lr', value: '1' }];
+    const fields = { sweep, due: [], parameters, faults: [] };
     return (
       <SweepReport
         notebook={{} as INotebook}
         checked={checked}
-        problems={problemsOfSweep(sweep, parameters, [], checked, trans)}
+        problems={problemsOfSweep(fields, checked, trans)}
         faults={[]}
         again={() => undefined}
         focus={() => undefined}

@@ -32,8 +32,6 @@ export function SweepFields(props: {
   faults: readonly IFault[];
   problems: ISweepProblems;
   checked: IChecked<SweepPlan>;
-  /** Whether the user has tried to begin it: missing fields are reported only then. */
-  tried: boolean;
   trans: TranslationBundle;
 }): JSX.Element {
   const { notebook, profiles, form, change, faults, checked, trans } = props;
@@ -52,7 +50,7 @@ export function SweepFields(props: {
   const ofSweep = {
     form: props.sweep,
     change: props.changeSweep,
-    faults: props.tried ? own : own.filter(fault => !lacking.includes(fault)),
+    faults: own.filter(fault => !lacking.includes(fault)),
     refused: refusedIn(error, found),
     trans
   };

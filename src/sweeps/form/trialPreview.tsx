@@ -1,15 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { Highlight, Preview } from '../../job/preview/preview';
+import { Highlight, Preview, PreviewState } from '../../job/preview/preview';
 import { SweepPlan } from '../../tokens';
 
 /** Preview of what one trial runs. */
 export function TrialPreview(props: {
   /** Null before the first check. */
   plan: SweepPlan | null;
-  /** Whether the form has changed since, and can't be sent. */
-  stale: boolean;
+  state: PreviewState;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element | null {

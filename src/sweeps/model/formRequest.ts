@@ -26,6 +26,9 @@ export interface ISweepForm {
 export type SweepField =
   'vary' | 'objective' | 'sampler' | 'trials' | 'parallel';
 
+/** Fields that a sweep can't begin without. */
+export const REQUIRED: readonly SweepField[] = ['vary', 'objective'];
+
 /** Why it can't be sent; `parameter`: the parameter with an invalid range or list. */
 export interface ISweepFault {
   field: SweepField;

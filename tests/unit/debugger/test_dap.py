@@ -783,13 +783,17 @@ def test_numbers_have_the_digits_that_tell_them_apart_and_are_kept_in_full() -> 
 
 
 def test_shapes_that_differ_are_said() -> None:
-    def batch(n: int) -> ValueSummary:
-        leaf = ["", "tensor", "float32", [n, 4], str(n)]
+    def batch(n: int, digest: str = "") -> ValueSummary:
+        leaf = ["", "tensor", "float32", [n, 4], digest or str(n)]
         return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
 
     row = compare_values.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
-    assert row.text == "shape (32, 4) on ranks 0–1"
+    assert row.text == "shape (32, 4) on ranks 0–1, (17, 4) on rank 2"
     assert row.groups[1].ranks == (2,)
+    row = compare_values.row("x", {0: batch(32, "a"), 1: batch(17), 2: batch(32, "b")}, {}, {})
+    assert row.text == "shape (32, 4) on ranks 0, 2, (17, 4) on rank 1", "each shape once"
+    each = compare_values.row("x", {rank: batch(rank + 1) for rank in range(5)}, {}, {})
+    assert each.text.endswith("(3, 4) on rank 2 and 2 more")
 
 
 def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
