@@ -71,7 +71,7 @@ class Leases:
         ends = lease in self._held and self._drop(lease) and not self._detached
         if ends:
             self._end()
-        return ends and self._server_left
+        return ends and self._server_left and lease.kind in ("server", "kernel")
 
     def expect(self) -> None:
         """At the head's start: wait the adoption time for the first lease."""
