@@ -50,7 +50,7 @@ import { NotebookBreakpoints } from './notebookBreakpoints';
 import { addSections } from './sidebar/sections';
 import { sayRefusedPauses } from '../jupyterlab/refusedPause';
 import { SessionQueue } from './sessionQueue';
-import { endPostMortemOnStop } from './stopPostMortem';
+import { endPostMortemOnStop } from './sidebar/stopPostMortem';
 import { tellBriefly } from '../ui/text/toast';
 
 /** What is given back to JupyterLab when the plugin is deactivated: its methods, and its sidebar's sections. */

@@ -70,6 +70,8 @@ export async function switchOnFor(
       } else {
         shown.catch(onError);
       }
+    } else {
+      model.refresh(); // refused while another notebook debugged the ranks, its kernel tries again when asked
     }
     await on;
   }

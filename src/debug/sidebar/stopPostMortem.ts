@@ -3,11 +3,11 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { CommandIDs } from '../commands';
-import { ILiveState } from '../tokens';
-import { tellBriefly } from '../ui/text/toast';
-import { DebugModel } from './model/model';
-import { debuggedNotebook } from './model/notebookOf';
+import { CommandIDs } from '../../commands';
+import { ILiveState } from '../../tokens';
+import { tellBriefly } from '../../ui/text/toast';
+import { DebugModel } from '../model/model';
+import { debuggedNotebook } from '../model/notebookOf';
 
 /** JupyterLab's Stop. */
 const STOP = 'notebook:interrupt-kernel';

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { CommandIDs } from '../commands';
+import { CommandIDs } from '../../commands';
 import { endPostMortemOnStop } from './stopPostMortem';
 
 const STOP = 'notebook:interrupt-kernel';
