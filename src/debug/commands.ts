@@ -69,7 +69,11 @@ function addLookCommand(parts: IDebugParts): void {
         const asked = args.rank as number | undefined;
         if (
           cluster &&
-          !(await switchOnFor(cluster, asked, parts).catch(failed))
+          !(await switchOnFor(
+            cluster,
+            { rank: asked, notebook: args.notebook as string | undefined },
+            parts
+          ).catch(failed))
         ) {
           return false;
         }
@@ -93,7 +97,8 @@ function addLookCommand(parts: IDebugParts): void {
           let paused: Promise<void> | undefined;
           if (args.failed && (args.cell || !isAnyPaused(model))) {
             const { cell } = args;
-            await model.send('dtrain/postmortem', { cell }); // throws with the reason if that is impossible
+            const wanted = args.others ? undefined : asked;
+            await model.send('dtrain/postmortem', { cell, rank: wanted }); // throws with the reason if that is impossible
             // its response arrives once a rank has stopped, maybe before the event that says so
             paused = untilPaused(model, trans);
           }
@@ -126,6 +131,14 @@ function addLookCommand(parts: IDebugParts): void {
           cell: {
             type: 'string',
             description: 'Id of a run; the debugger shows where it failed'
+          },
+          notebook: {
+            type: 'string',
+            description: 'The notebook of that run, as its kernel calls it'
+          },
+          others: {
+            type: 'boolean',
+            description: 'Whether other ranks that stand there will do as well'
           }
         }
       }
@@ -147,7 +160,7 @@ function addContinueCommand(parts: IDebugParts): void {
       const cluster = clusters.clusters.find(c => c.id === args.id);
       if (
         !cluster ||
-        (await switchOnFor(cluster, undefined, parts).catch(failed))
+        (await switchOnFor(cluster, { rank: undefined }, parts).catch(failed))
       ) {
         await model.send('continue', { threadId: 1, all: true }).catch(onError);
       }
@@ -197,8 +210,8 @@ function addCompareCommand(parts: IDebugParts): void {
     execute: async args => {
       if (args.id) {
         // for a failed cell: show its frames, and then compare the variables there
-        const { id, rank, cell } = args;
-        const looks = { id, rank, cell, failed: true };
+        const { id, rank, cell, notebook } = args;
+        const looks = { id, rank, cell, notebook, failed: true, others: true };
         if (!(await app.commands.execute(CommandIDs.debugRank, looks))) {
           return; // the reason was shown
         }
@@ -253,6 +266,10 @@ function addCompareCommand(parts: IDebugParts): void {
           cell: {
             type: 'string',
             description: 'Id of the run that failed; if missing, the last one'
+          },
+          notebook: {
+            type: 'string',
+            description: 'The notebook of that run, as its kernel calls it'
           }
         }
       }

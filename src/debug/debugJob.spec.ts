@@ -54,7 +54,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
         shell: { activateById: (id: string) => opened.push(id) }
       } as unknown as JupyterFrontEnd,
       clusters: { jobs: [job] } as unknown as ILiveState,
-      tracker: {} as INotebookTracker,
+      tracker: { forEach: () => undefined } as unknown as INotebookTracker,
       debug: {} as IDebugger,
       model: model as unknown as DebugModel,
       queue: { idle: async () => {}, query: async () => {} },
@@ -135,7 +135,7 @@ async function debugFailed(
         jobs: [{ ...job, error: null, world, parameters }],
         clusters: [one]
       } as unknown as ILiveState,
-      tracker: {} as INotebookTracker,
+      tracker: { forEach: () => undefined } as unknown as INotebookTracker,
       debug: {} as IDebugger,
       model: { view: { on: true } } as unknown as DebugModel,
       queue: { idle: async () => {}, query: async () => {} },

@@ -17,7 +17,7 @@ import { isDebugged, pressDebugButton } from './debugButton';
 import { askHow } from './debugFailedJob';
 import { EndWithJob } from './endWithJob';
 import { untilOn } from './model/waitForRanks';
-import { IDebugParts } from './startDebugger';
+import { IDebugParts, isOnIn, turnOffOthers } from './startDebugger';
 
 const TOLD_MS = 12_000;
 
@@ -124,7 +124,7 @@ async function failed(
   jobs: Pick<IJobs, 'executed'>,
   parts: IDebugParts
 ): Promise<void> {
-  const { app, clusters, debug, model, queue, records, trans, onError } = parts;
+  const { app, clusters, debug, queue, records, trans, onError } = parts;
   app.shell.activateById(panel.id);
   const at = job.error;
   if (at?.cell) {
@@ -165,8 +165,13 @@ async function failed(
   if (own()?.id !== id) {
     await app.commands.execute(CommandIDs.attachNotebook, { id });
   }
+  const cluster = clusters.clusters.find(one => one.id === id);
+  if (cluster) {
+    await turnOffOthers(cluster, panel, parts);
+    app.shell.activateById(panel.id);
+  }
   await queue.idle();
-  if (!model.view?.on) {
+  if (!isOnIn(panel, parts) && !(await isDebugged(panel))) {
     pressDebugButton(panel, debug, queue).catch(onError);
   }
   app.shell.activateById(DEBUGGER_SIDEBAR);

@@ -50,6 +50,7 @@ import { NotebookBreakpoints } from './notebookBreakpoints';
 import { addSections } from './sidebar/sections';
 import { sayRefusedPauses } from '../jupyterlab/refusedPause';
 import { SessionQueue } from './sessionQueue';
+import { endPostMortemOnStop } from './sidebar/stopPostMortem';
 import { tellBriefly } from '../ui/text/toast';
 
 /** What is given back to JupyterLab when the plugin is deactivated: its methods, and its sidebar's sections. */
@@ -166,6 +167,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     addDebugCommands(parts);
     addBreakpointCommands({ ...parts, files, names: ours, unreported });
     addDebugJob(parts, jobs, ends);
+    endPostMortemOnStop({ ...parts, commands });
     let before = '';
     model.changed.connect(() => {
       const now = [whyNoRanks, whyNoneContinues]

@@ -1,10 +1,12 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { IDebugger } from '@jupyterlab/debugger';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { showNotebook } from '../locations/open';
+import { openNotebookOf, showNotebook } from '../locations/open';
+import { formatRanks } from '../metrics/format';
 import { Cluster, IKernelRecords, ILiveState } from '../tokens';
+import { tellBriefly } from '../ui/text/toast';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { notebookOf } from './model/notebookOf';
@@ -27,18 +29,25 @@ export interface IDebugParts {
 /** Ms until JupyterLab has shown the globals after the debugger is turned on. */
 const SHOWN_WITHIN = 10_000;
 
+/** What is debugged: a rank, in the notebook that runs a cell there, or in the one that is named. */
+interface IWhere {
+  rank: number | undefined;
+  /** The notebook, as its kernel calls it, whose cell has failed. */
+  notebook?: string;
+}
+
 /**
- * Turn on the debugger of the notebook whose cell a cluster runs.
+ * Turn on the debugger of the notebook whose cell has failed, or whose cell a cluster runs.
  *
  * @returns false if the notebook can't be shown; the user has seen the reason.
  */
 export async function switchOnFor(
   cluster: Cluster,
-  rank: number | undefined,
+  { rank, notebook: named }: IWhere,
   parts: IDebugParts
 ): Promise<boolean> {
   const { app, tracker, debug, model, queue, records, trans, onError } = parts;
-  const notebook = notebookOf(cluster, rank);
+  const notebook = named ?? notebookOf(cluster, rank);
   if (!notebook) {
     throw new Error(trans.__('No notebook uses this cluster.'));
   }
@@ -48,10 +57,11 @@ export async function switchOnFor(
     return false;
   }
   await panel.sessionContext.ready;
+  await turnOffOthers(cluster, panel, parts);
   app.shell.activateById(panel.id);
-  if (!model.view?.on) {
-    const on = untilOn(model, trans);
-    await queue.idle();
+  await queue.idle();
+  if (!isOnIn(panel, parts)) {
+    const on = untilOn(model, trans, () => isOnIn(panel, parts));
     if (!(await isDebugged(panel))) {
       const shown = pressDebugButton(panel, debug, queue);
       // JupyterLab's initial globals would replace a rank's variables; while a cell runs they come later
@@ -60,10 +70,68 @@ export async function switchOnFor(
       } else {
         shown.catch(onError);
       }
+    } else {
+      model.refresh(); // refused while another notebook debugged the ranks, its kernel tries again when asked
     }
     await on;
   }
   return true;
+}
+
+/** Whether the ranks are debugged from this notebook: JupyterLab's session may be at another one. */
+export function isOnIn(
+  panel: NotebookPanel,
+  { debug, model }: Pick<IDebugParts, 'debug' | 'model'>
+): boolean {
+  const its = panel.sessionContext.session?.id;
+  return debug.session?.connection?.id === its && !!model.view?.on;
+}
+
+/**
+ * Turn off the debuggers of other open notebooks of a cluster: one notebook at a time debugs its ranks.
+ *
+ * @throws if ranks are paused there, as they would run on.
+ */
+export async function turnOffOthers(
+  cluster: Cluster,
+  panel: NotebookPanel,
+  parts: Pick<
+    IDebugParts,
+    'app' | 'debug' | 'queue' | 'records' | 'tracker' | 'trans'
+  >
+): Promise<void> {
+  const { app, debug, queue, records, tracker, trans } = parts;
+  for (const notebook of cluster.notebooks) {
+    const other = openNotebookOf(tracker, notebook, records);
+    if (!other || other === panel || !(await isDebugged(other))) {
+      continue;
+    }
+    const name = records.notebookName(notebook);
+    const paused = cluster.ranks.filter(({ state }) => state === 'paused');
+    if (paused.length) {
+      throw new Error(
+        trans._n(
+          'Rank %2 is paused in the debugger of %3. Continue it there first.',
+          'Ranks %2 are paused in the debugger of %3. Continue them there first.',
+          paused.length,
+          formatRanks(paused.map(({ rank }) => rank)),
+          name
+        )
+      );
+    }
+    app.shell.activateById(other.id); // the bug acts only in the notebook in front
+    await queue.idle();
+    await pressDebugButton(other, debug, queue);
+    tellBriefly(
+      trans.__(
+        '%1 is debugged now. The debugger of %2 is off, as both use %3.',
+        panel.title.label,
+        name,
+        cluster.name
+      ),
+      'info'
+    );
+  }
 }
 
 function after(ms: number): Promise<void> {

@@ -50,7 +50,12 @@ export function actionsOf(
     const lost = lostIn(status, rank, trans);
     const act = lost
       ? null
-      : can(command, { rank, failed: true, cell: record?.id });
+      : can(command, {
+          rank,
+          failed: true,
+          cell: record?.id,
+          notebook: record?.notebook
+        });
     const why = !cluster
       ? gone
       : lost || trans.__('The debugger is not available here.');

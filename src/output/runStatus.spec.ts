@@ -137,9 +137,15 @@ it('says whom a cell waits for', () => {
     waits_for: [debugged]
   });
   const running = [
-    { kind: 'post_mortem', ranks: [1] }
+    { kind: 'post_mortem', ranks: [0, 1] }
   ] as unknown as Cluster['running'];
-  const cluster = { ...waits.cluster!, running };
+  // rank 0 was continued alone
+  const ranks = ['idle', 'paused'].map((state, rank) => ({
+    ...waits.cluster!.ranks[0],
+    rank,
+    state: state as Cluster['ranks'][number]['state']
+  }));
+  const cluster = { ...waits.cluster!, ranks, running };
   expect(timeText({ ...waits, cluster }, trans)).toBe(
     'waiting until rank 1, paused in the debugger, continues'
   );

@@ -144,6 +144,14 @@ export function timeText(status: IRunStatus, trans: TranslationBundle): string {
     : formatTime(seconds);
 }
 
+/** Ranks that are paused where a cell has failed: one that was continued alone has left the others there. */
+function ranksInPostMortem(cluster: IRunStatus['cluster']): number[] {
+  const one = cluster?.running.find(({ kind }) => kind === 'post_mortem');
+  return (one?.ranks ?? []).filter(
+    rank => cluster?.ranks[rank]?.state === 'paused'
+  );
+}
+
 function waitsText(
   { record, cluster, waitsIn }: IRunStatus,
   trans: TranslationBundle
@@ -159,8 +167,7 @@ function waitsText(
     return trans.__('waiting for a program that uses these ranks');
   }
   if (first.kind === 'post_mortem') {
-    const { ranks = [] } =
-      cluster?.running.find(one => one.kind === 'post_mortem') ?? {};
+    const ranks = ranksInPostMortem(cluster);
     if (!ranks.length) {
       return trans.__('waiting until the ranks in the debugger continue');
     }

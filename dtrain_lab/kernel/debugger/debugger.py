@@ -228,9 +228,10 @@ class KernelDebugger:
         """Pause the ranks where a cell failed or was interrupted (post-mortem), by default the last one."""
         if self._target is None:
             return refused(message, "No cluster is running.")
-        cell = (message.get("arguments") or {}).get("cell") or ""
+        arguments = message.get("arguments") or {}
         try:
-            await self._post_mortem.begin(self._target, str(cell))
+            cell, rank = str(arguments.get("cell") or ""), arguments.get("rank")
+            await self._post_mortem.begin(self._target, cell, rank)
         except DtrainError as error:
             return refused(message, str(error), error.code)
         return done(message)
@@ -268,6 +269,8 @@ class KernelDebugger:
                 self._portal.post(self._begin_job_quietly())
             elif self._target is not None and not self._target.gone:
                 self._portal.post(self._begin(self._target))
+        elif command == "dtrain/state" and (lacking := self._without_debugger()) is not None:
+            self._portal.post(self._begin(lacking))  # whoever debugged its ranks may have let them go
         elif command in ("disconnect", "terminate"):
             self._wanted = False
             self._requests.forget()
@@ -286,6 +289,13 @@ class KernelDebugger:
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
         return answer
+
+    def _without_debugger(self) -> Cluster | None:
+        """The notebook's cluster, if the debugger is on and not at its ranks, as after a refusal."""
+        target = self._target
+        if target is None or target.gone or self._job is not None or self._debugging.holds is not None:
+            return None
+        return target if self._wanted else None
 
     def _nothing_runs(self) -> bool:
         """Whether ranks are debugged, and neither they nor the kernel have anything to pause.

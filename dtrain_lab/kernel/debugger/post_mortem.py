@@ -10,6 +10,7 @@ from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.debug_session import DebugSession
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Failure
 
@@ -35,8 +36,10 @@ class PostMortem:
         """Id of the cell whose error is looked at; empty if none is."""
         self._over: str | None = None
         """Why no rank could stop; None while that isn't known."""
+        self._before = 0
+        """Number of stops before the ranks were sent there."""
 
-    async def begin(self, target: Cluster, cell: str = "") -> None:
+    async def begin(self, target: Cluster, cell: str = "", rank: int | None = None) -> None:
         """Pause the ranks where a cell failed or was interrupted; the others stay idle.
 
         Does nothing while ranks are already stopped there.
@@ -44,9 +47,11 @@ class PostMortem:
         Args:
             target: The cluster that ran the cell.
             cell: The head's id of the cell; empty for the last one.
+            rank: The rank to look at; None if any will do.
 
         Raises:
-            Conflict: The ranks of another cluster or a job are debugged, or ranks are busy elsewhere.
+            Conflict: The ranks of another cluster or a job are debugged, or ranks are busy elsewhere, or this
+                rank was continued, and others are still stopped there.
             BadRequest: The cell has not failed, or no rank has its error any more.
         """
         holds = self._debugging.holds
@@ -57,6 +62,7 @@ class PostMortem:
             )
         busy = self._at or self._runs()
         if busy and cell in ("", busy):
+            self._check_stands(rank)
             return
         if busy or self._debugging.state.paused:
             raise Conflict("The ranks are in another cell.", "Continue them, or let it end, first.")
@@ -82,7 +88,7 @@ class PostMortem:
             kind="post_mortem",
             failed=outcome.cell,
         )
-        before = self._debugging.stops  # a rank's stop may arrive together with the answer
+        before = self._before = self._debugging.stops  # a rank's stop may arrive together with the answer
         try:
             await target.ask(order)
         except BaseException:  # also if the wait is cancelled: the button must work again
@@ -90,6 +96,22 @@ class PostMortem:
             raise
         supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome, last, before))
         await self._wait_until_paused(which)
+
+    def _check_stands(self, rank: int | None) -> None:
+        """Check that a rank has not left the others where the cell failed.
+
+        Raises:
+            Conflict: It has.
+        """
+        paused = self._debugging.state.paused
+        has_stopped = rank is not None and self._debugging.last_stops.get(rank, 0) > self._before
+        if rank is None or not self._at or not has_stopped or rank in paused or not paused:
+            return
+        are = f"{rank_names.name(paused)} {'is' if len(paused) == 1 else 'are'}"
+        raise Conflict(
+            f"Rank {rank} was continued, and {are} still paused where the cell failed.",
+            f"Continue {rank_names.name(paused)}, then debug rank {rank} again.",
+        )
 
     async def _wait_until_paused(self, which: str) -> None:
         """Wait until a rank has stopped.

@@ -44,6 +44,8 @@ class DebugSession:
         self.state = State()
         self.stops = 0
         """Number of times that a rank has stopped so far."""
+        self.last_stops: dict[int, int] = {}
+        """Rank → that number at its last stop."""
         self._who = who
         self._emit = emit
         self._connection: Connection | None = None
@@ -303,6 +305,7 @@ class DebugSession:
         self._show(events.happened(self.state, rank, event, body))
         if event == "stopped":
             self.stops += 1
+            self.last_stops[rank] = self.stops
             self.state, orders = requests.catch_step(self.state, rank)
             for order in orders:
                 supervision.here().once("debug.step", self.ask(order))

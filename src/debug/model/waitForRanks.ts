@@ -5,16 +5,22 @@ import { hasEnded } from './texts';
 
 type ObservedModel = Pick<DebugModel, 'view' | 'changed'>;
 
-/** Wait until the ranks are being debugged; an error if that takes more than half a minute. */
+/**
+ * Wait until the ranks are being debugged; an error if that takes more than half a minute: the kernel's reason, such
+ * as another client that debugs them, if it gave one.
+ *
+ * @param isOn - whether they are.
+ */
 export function untilOn(
   model: ObservedModel,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  isOn = (): boolean => !!model.view?.on
 ): Promise<void> {
   return until(
     model,
-    () => !!model.view?.on,
+    isOn,
     () => null,
-    trans.__('The debugger did not start.')
+    () => model.view?.notes?.[0] ?? trans.__('The debugger did not start.')
   );
 }
 
@@ -32,7 +38,7 @@ export function untilPaused(
         : hasEnded(model.view)
           ? trans.__('The cluster has ended.')
           : null,
-    trans.__('No rank has stopped where the cell failed.')
+    () => trans.__('No rank has stopped where the cell failed.')
   );
 }
 
@@ -46,7 +52,7 @@ function until(
   model: ObservedModel,
   holds: () => boolean,
   never: () => string | null,
-  late: string
+  late: () => string
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (error: string | null): void => {
@@ -64,7 +70,7 @@ function until(
         end(why);
       }
     };
-    const timer = window.setTimeout(() => end(late), WITHIN);
+    const timer = window.setTimeout(() => end(late()), WITHIN);
     model.changed.connect(look);
     look();
   });

@@ -180,3 +180,19 @@ async def test_a_pause_is_refused_where_ranks_are_debugged_and_nothing_runs(
     events.trigger("post_execute")
     assert await pause() == nothing
     assert own.asked == ["pause", "pause"], "of a plain kernel, and in an ordinary cell"
+
+
+@pytest.mark.asyncio
+async def test_a_refused_debugger_tries_again_once_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    debugger, _ = made(monkeypatch, starts=True)
+    target: Any = SimpleNamespace(gone=False)
+    debugger._target = target
+    assert debugger._without_debugger() is target
+    debugger._wanted = False
+    assert debugger._without_debugger() is None, "its debugger is off"
+    debugger._wanted = True
+    target.gone = True
+    assert debugger._without_debugger() is None, "there are no ranks"
+    target.gone = False
+    debugger._debugging._connection = object()  # type: ignore[assignment]
+    assert debugger._without_debugger() is None, "they are debugged"

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.debugger.state import Outcome, RankView, State
+from dtrain_lab.errors import Conflict
 from dtrain_lab.kernel.debugger.post_mortem import PostMortem
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.debug_session import DebugSession
@@ -56,4 +57,32 @@ async def test_a_rank_that_stops_at_once_can_be_looked_at_again(monkeypatch: pyt
             await asyncio.sleep(0)
         assert debugging.state.outcome == FAILED
         debugging.state = replace(debugging.state, focus=None)
+    await supervision.here().close()
+
+
+class TwoFailed(Target):
+    """A cluster whose ranks have both stopped by the time that the order is answered."""
+
+    async def ask(self, order: Any) -> None:
+        for rank in order.ranks:
+            self._debugging._happened(rank, "stopped", {"reason": "exception"})
+
+
+@pytest.mark.asyncio
+async def test_a_rank_that_was_continued_alone_is_refused_with_the_reason() -> None:
+    debugging = DebugSession("a.ipynb", lambda _: None)
+    ranks = tuple(RankView(rank, attached=True) for rank in range(2))
+    both = Outcome(failed=True, raised=(0, 1), unfinished=(0, 1), cell="fails")
+    debugging.state = State(ranks=ranks, outcome=both)
+    target: Any = TwoFailed(debugging)
+    looks = PostMortem(debugging, lambda: "")
+    await looks.begin(target, "fails", 1)
+    await looks.begin(target, "fails", 1)  # a second click
+    debugging.state = debugging.state.rank(1, phase="running")
+    with pytest.raises(Conflict, match="Rank 1 was continued, and rank 0 is still paused") as refused:
+        await looks.begin(target, "fails", 1)
+    assert "Continue rank 0, then debug rank 1 again." in str(refused.value)
+    await looks.begin(target, "fails")  # any will do
+    await looks.begin(target, "fails", 0)
+    target.continued.set()
     await supervision.here().close()
