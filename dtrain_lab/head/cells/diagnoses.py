@@ -13,10 +13,10 @@ from dtrain_lab.errors import BadRequest, Conflict, NotFound
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.metrics.advice.diagnosis_certainty import with_busy
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
-from dtrain_lab.metrics.diagnosis_certainty import with_busy
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING, CellKind

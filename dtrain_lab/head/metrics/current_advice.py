@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.communication import with_batch
+from dtrain_lab.metrics.advice.diagnosis_certainty import is_rough, leaves_open
 from dtrain_lab.metrics.advice.hysteresis import AdviceHysteresis
 from dtrain_lab.metrics.advice.measured import Measured, on_ranks, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, resized, why_none
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
-from dtrain_lab.metrics.diagnosis_certainty import is_rough, leaves_open
 from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried

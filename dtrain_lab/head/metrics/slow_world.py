@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dtrain_lab.head.metrics import host_use
 from dtrain_lab.metrics import communication
-from dtrain_lab.metrics.diagnosis_certainty import denies_waiting_for_data
+from dtrain_lab.metrics.advice.diagnosis_certainty import denies_waiting_for_data
 from dtrain_lab.metrics.measured_communication import measured_data
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
+from dtrain_lab.metrics.advice.diagnosis_certainty import STILL
 from dtrain_lab.metrics.advice.measured import Measured, unknown
-from dtrain_lab.metrics.diagnosis_certainty import STILL
 from dtrain_lab.metrics.diagnosis_text import (
     AGAIN,
     late_share,

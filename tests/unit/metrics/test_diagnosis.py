@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.diagnosis_certainty import denies_waiting_for_data
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import RUNS, StepTimings, conclude, feeding, from_live, scheme
-from dtrain_lab.metrics.diagnosis_certainty import denies_waiting_for_data
 from dtrain_lab.metrics.estimates import with_metrics
 from dtrain_lab.metrics.measured_communication import (
     last_of,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import reasons
 from dtrain_lab.metrics.advice import text as advice_text
-from dtrain_lab.metrics.diagnosis_certainty import STILL, with_busy
+from dtrain_lab.metrics.advice.diagnosis_certainty import STILL, with_busy
 from dtrain_lab.metrics.verdicts.device_waits import WORLD
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.wire.cells import RunningCell
