@@ -345,7 +345,9 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     page.locator(".jp-DebuggerBugButton").click()
     # nor is a new process taken for the one that failed
     lab.request("POST", "clusters/failed/restart", {"ranks": [1]})
-    output(page, 2).locator("[aria-disabled='true'][title^='Rank 1 has had a new process']").first.wait_for()
+    output(page, 2).locator(
+        "[aria-disabled='true'][title^='Rank 1 has been replaced by a new process']"
+    ).first.wait_for()
     lab.request("DELETE", "clusters/failed")
 
 

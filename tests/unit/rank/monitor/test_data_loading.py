@@ -49,7 +49,7 @@ def test_the_split_is_that_of_the_loader_that_feeds_training(watched: tuple[Any,
     with torch.no_grad():
         next(others)
     assert recorder.writer.cells[ring.SPLIT] == 1
-    assert [call.args for call in seen.read.mock_calls] == [(training,)]
+    assert [call.args[0]() for call in seen.read.mock_calls] == [training]
     next(batches)
     assert [call.args for call in shards.read.mock_calls] == [(training,)], "once an epoch"
     next(iter(validation))
