@@ -209,9 +209,8 @@ class DebugSession:
         if message["command"] == "dtrain/names":
             return replies.done(message, {"only": msgspec.to_builtins(await across.names(self))})
         brought = message["command"] in ENDS_STEPS and await self._end_steps(message["command"])
-        if (
-            message["command"] == "dtrain/gather"
-        ):  # answered at once: JupyterLab's requests wait for each other
+        if message["command"] == "dtrain/gather":
+            # answered at once: JupyterLab's requests wait for each other
             gathering = self._gathering.step_others(message)
             self._bringing = supervision.here().once("debug.gather", gathering)
             return replies.done(message)
