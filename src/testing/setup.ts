@@ -1,6 +1,7 @@
 import { afterAll, vi } from 'vitest';
 
 import { forgetPage } from './page';
+import { type ClosingWindow, endTimersWith } from './timers';
 import { lengthenWaits } from './waits';
 
 /** What jsdom lacks and @lumino or @jupyterlab touch when they are imported. */
@@ -24,6 +25,8 @@ HTMLCanvasElement.prototype.getContext = (() =>
   null) as unknown as typeof HTMLCanvasElement.prototype.getContext;
 
 lengthenWaits(vi);
+
+endTimersWith((target.jsdom as { window: ClosingWindow }).window, globalThis);
 
 // `JSON.rawJSON` for Node below 22: with it, tests use the same objects for 1.0 as browsers do
 if (!('rawJSON' in JSON)) {
