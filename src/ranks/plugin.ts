@@ -60,9 +60,10 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
         if (!id || !name) {
           return;
         }
+        const { RanksView } = await import('./view');
+        // after the import: two calls that wait for it open one view
         let view = tracker.find(v => v.args.id === id);
         if (!view) {
-          const { RanksView } = await import('./view');
           view = new RanksView({
             id,
             name,

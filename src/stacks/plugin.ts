@@ -85,12 +85,12 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
         if (!of) {
           return;
         }
+        const { StacksView } = await import('./view');
         let view = tracker.find(
           v => v.of.id === of.id && v.of.kind === of.kind
         );
         const ranks = (args.ranks as number[] | undefined) ?? null;
         if (!view) {
-          const { StacksView } = await import('./view');
           view = new StacksView({
             of,
             ask: () =>

@@ -80,9 +80,13 @@ export function addSweepCommands(dependencies: ISweepDependencies): void {
         return;
       }
       const { SweepView } = await import('./widgets');
-      let view = views.find(v => v.args.id === id);
+      const find = (): SweepView | undefined =>
+        views.find(v => v.args.id === id);
+      const name = find()
+        ? ''
+        : String(args.name ?? (await sweeps.get(id)).name);
+      let view = find();
       if (!view) {
-        const name = String(args.name ?? (await sweeps.get(id)).name);
         view = new SweepView({
           id,
           name,
