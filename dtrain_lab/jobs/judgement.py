@@ -35,6 +35,14 @@ NOT_ASKED = Reason(
     "not_asked", "The machine where the job runs doesn't answer now.", "dtrain-lab keeps asking."
 )
 
+UNWATCHED_S = 120.0
+"""Seconds without news of a job's head after which it counts as gone: NFS may hide its news for 60 s."""
+UNWATCHED = Reason(
+    "unwatched",
+    "Nothing watches the ranks any more: the job's head has ended, or can't write to the job's folder.",
+    "The ranks go on without metrics, stacks and warnings about hangs. Look at head.log in the job's folder.",
+)
+
 
 def judged(
     record: JobRecord, folder: FolderState, status: Status | None, now: float, late_s: float
@@ -93,8 +101,15 @@ def judged(
         or not any(r.state != "starting" for r in folder.live.ranks)
     ):
         young = folder.started_at is None or now - folder.started_at < STARTING_S
-        return ("starting" if young else "running"), None
-    return "running", None
+        if young:
+            return "starting", None
+    return "running", None if _watched(folder, now) else UNWATCHED
+
+
+def _watched(folder: FolderState, now: float) -> bool:
+    """Whether the head of a job that runs has written its state lately; it may need a while to begin."""
+    last = folder.live.at if folder.live is not None else folder.started_at
+    return last is None or now - max(last, folder.started_at or 0.0) < UNWATCHED_S
 
 
 def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[JobState, Reason | None]:

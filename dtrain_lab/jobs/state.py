@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.jobs.job_errors import fails_again, first_error, from_outside
-from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, judged, may_run_again
+from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, UNWATCHED, judged, may_run_again
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.wire.cluster import Cluster, Phase, World
 from dtrain_lab.wire.jobs.folder import FolderState
@@ -160,6 +160,8 @@ def with_metrics(job: Job, world: Cluster) -> Job:
     if job.state not in ("running", "stopping"):
         return job
     measured = replace(job, world=world.world, nodes=world.nodes, ranks=world.ranks, metrics=world.metrics)
+    if job.reason == UNWATCHED:  # what its head writes has not been seen, but the head answers
+        measured = replace(measured, reason=None)
     if job.state == "stopping":
         return measured
     return replace(measured, summary=running(job.summary.values, job.world.size, world.metrics, world.ranks))

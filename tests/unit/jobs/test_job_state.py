@@ -9,12 +9,12 @@ import pytest
 
 from dtrain_lab.jobs.folder import read_folder_state
 from dtrain_lab.jobs.job_errors import fails_again, first_error, killed_from_outside
-from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S
-from dtrain_lab.jobs.state import UNSAID_COMMAND_S, is_final, job
+from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, UNWATCHED, UNWATCHED_S
+from dtrain_lab.jobs.state import UNSAID_COMMAND_S, is_final, job, with_metrics
 from dtrain_lab.jobs.summary import running
 from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
-from dtrain_lab.wire.cluster import Rank, Reason
+from dtrain_lab.wire.cluster import Cluster, Rank, Reason, World
 from dtrain_lab.wire.jobs.folder import End, FolderState, Live
 from dtrain_lab.wire.jobs.job import EndCommand, Job, JobError, JobRequest
 from dtrain_lab.wire.kinds import JobState
@@ -236,6 +236,26 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
     stale = told(FolderState(190.0, live=LIVE), RUNS, now=300.0)
     assert fresh.summary.code == "training"
     assert stale.summary.code == "job_running"
+
+
+@pytest.mark.parametrize("live", [LIVE, None])
+def test_a_job_whose_head_has_ended_says_that_nothing_watches_its_ranks(live: Live | None) -> None:
+    found = FolderState(190.0, live=live)
+    watched, unwatched = told(found, RUNS, now=280.0), told(found, RUNS, now=200.0 + UNWATCHED_S)
+    assert (watched.state, watched.reason) == ("running", None)
+    assert (unwatched.state, unwatched.reason) == ("running", UNWATCHED)
+    stopping = told(found, RUNS, now=200.0 + UNWATCHED_S, cancelled_at=195.0)
+    assert (stopping.state, stopping.reason) == ("stopping", None)
+
+
+def test_a_job_whose_head_answers_is_watched_although_its_folder_shows_nothing_new() -> None:
+    unwatched = told(FolderState(190.0, live=LIVE), RUNS, now=200.0 + UNWATCHED_S)
+    summary, world = unwatched.summary, World(1, 0)
+    answer = Cluster(
+        "c", "a", "p", "ready", None, summary, world, (), LIVE.ranks, LIVE.metrics, (), (), "u", (), 190.0
+    )
+    assert with_metrics(unwatched, answer).reason is None
+    assert unwatched.reason == UNWATCHED
 
 
 def test_a_job_whose_ranks_stand_in_the_debugger_does_not_run() -> None:
