@@ -4,11 +4,13 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it } from 'vitest';
 
+import { makeCluster, makeVerdict } from '../testing/clusters';
 import { ILiveState, IPreferences, Job } from '../tokens';
 import { moment } from './model/texts';
 import { announceJobs } from './notices';
 
 const trans = nullTranslator.load('');
+const { metrics } = makeCluster();
 
 beforeEach(() => {
   Notification.manager.dismiss();
@@ -33,7 +35,13 @@ function told(
   for (const state of states) {
     const summary = { code: state, values: {}, text: `Is ${state}.` };
     values.notifyJobs = isWanted(state);
-    model.jobs = ['a', 'b'].map(id => ({ id, name: id, state, summary }));
+    model.jobs = ['a', 'b'].map(id => ({
+      id,
+      name: id,
+      state,
+      summary,
+      metrics
+    }));
     changed.emit();
   }
   return Notification.manager.notifications.map(n => n.message);
@@ -77,10 +85,10 @@ it('tells jobs of the same name apart', () => {
     trans,
     () => false
   );
-  const old = { id: 'a', name: 'long', created_at: 60 };
+  const old = { id: 'a', name: 'long', created_at: 60, metrics };
   for (const state of ['queued', 'running'] as const) {
     const summary = { code: state, values: {}, text: `Is ${state}.` };
-    const job = { id: 'b', name: 'long', created_at: 600, state, summary };
+    const job = { ...old, id: 'b', created_at: 600, state, summary };
     model.jobs = [job, { ...old, state: 'failed', summary }];
     changed.emit();
   }
@@ -104,6 +112,39 @@ it('is silent while the settings say so, from the next change on', () => {
   expect(texts).toEqual(['b: Is failed.']);
 });
 
+it('tells once of a job that hangs, until it goes on', () => {
+  const model = { jobs: [] as Partial<Job>[] };
+  const changed = new Signal<unknown, void>(model);
+  announceJobs(
+    Object.assign(model, { changed }) as unknown as ILiveState,
+    { values: { notifyTrouble: true } } as unknown as IPreferences,
+    new CommandRegistry(),
+    trans,
+    id => id === 'seen'
+  );
+  const frame = (hang: string | null): string[] => {
+    const verdicts = hang ? [makeVerdict({ id: hang, alarm: true })] : [];
+    const text = hang ? 'Rank 1 is stuck.' : 'Training on 2 ranks.';
+    model.jobs = ['a', 'seen'].map(id => ({
+      id,
+      name: id,
+      state: 'running',
+      summary: { code: 'x', values: {}, text },
+      metrics: { ...metrics, verdicts }
+    }));
+    changed.emit();
+    return Notification.manager.notifications.map(n => n.message);
+  };
+  const said = 'a: Rank 1 is stuck.';
+  expect(frame(null)).toEqual([]);
+  expect(frame('hang')).toEqual([said]);
+  const [{ id }] = Notification.manager.notifications;
+  expect(frame('hang')).toEqual([said]);
+  expect(Notification.manager.notifications[0].id).toBe(id);
+  expect(frame(null)).toEqual([]);
+  expect(frame('another')).toEqual([said]);
+});
+
 it('forgets a job that has ended once frames leave it out, not one that a frame lacks while it runs', () => {
   const model = { jobs: [] as Partial<Job>[] };
   const changed = new Signal<unknown, void>(model);
@@ -117,7 +158,7 @@ it('forgets a job that has ended once frames leave it out, not one that a frame 
   const frame = (...states: [string, Job['state']][]): void => {
     model.jobs = states.map(([id, state]) => {
       const summary = { code: state, values: {}, text: `Is ${state}.` };
-      return { id, name: id, state, summary };
+      return { id, name: id, state, summary, metrics };
     });
     changed.emit();
   };

@@ -4,12 +4,13 @@ import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
 import { ILiveState, IPreferences, Job } from '../tokens';
+import { alarmOf } from '../verdicts/verdict';
 import { hasEnded } from './model/states';
 import { distinctName } from './model/texts';
 
 /**
- * Notifies of the start and end of jobs that were seen before, while the user's settings ask for it. What was said of a
- * job goes when that is no longer so.
+ * Notifies of jobs that hang, and of the start and end of jobs that were seen before, while the user's settings ask for
+ * it. What was said of a job goes when that is no longer so.
  *
  * @param inView - whether the job is visible to the user
  */
@@ -23,9 +24,29 @@ export function announceJobs(
   const states = new Map<string, Job['state']>();
   /** Job → its notification. */
   const notices = new Map<string, string>();
+  /** Job → the hang that was announced, and its notification; null where the user saw it. */
+  const hangs = new Map<string, { hang: string; notice: string | null }>();
   let first = true;
+  const announceHang = (job: Job): void => {
+    const hang = job.state === 'running' ? alarmOf(job.metrics)?.id : undefined;
+    const known = hangs.get(job.id);
+    if (known?.hang === hang) {
+      return;
+    }
+    hangs.delete(job.id);
+    if (known?.notice) {
+      Notification.dismiss(known.notice);
+    }
+    if (hang !== undefined && preferences.values.notifyTrouble) {
+      const notice = inView(job.id)
+        ? null
+        : tell(job, model.jobs, commands, trans);
+      hangs.set(job.id, { hang, notice });
+    }
+  };
   model.changed.connect(() => {
     for (const job of model.jobs) {
+      announceHang(job);
       const before = states.get(job.id);
       states.set(job.id, job.state);
       const notice = notices.get(job.id);
@@ -52,6 +73,7 @@ export function announceJobs(
       if (!listed.has(id) && hasEnded({ state })) {
         states.delete(id);
         notices.delete(id);
+        hangs.delete(id);
       }
     }
     first = first && model.jobs.length === 0;
@@ -80,7 +102,8 @@ function tell(
       }
     ]
   };
-  if (job.state === 'failed' || job.state === 'lost') {
+  const hangs = job.state === 'running' && alarmOf(job.metrics) !== null;
+  if (hangs || job.state === 'failed' || job.state === 'lost') {
     return Notification.error(text, options);
   }
   return job.state === 'succeeded'
