@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TypeVar
 
 from dtrain_lab.errors import Conflict
@@ -76,7 +77,7 @@ class DebugBroker:
         holder = self._holder
         if holder is not None and holder.client != client:
             raise Conflict(
-                f"{holder.who} is debugging these ranks.",
+                f"{PurePath(holder.who).name} is debugging these ranks.",
                 "Turn its debugger off first, or end it.",
                 code="debugger_held",
             )

@@ -150,6 +150,13 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(off, true, trans)).toBe(
     'No ranks yet: run a %%distributed cell.'
   );
+  const refused = view([], {
+    code: 'off',
+    notes: ['b.ipynb is debugging these ranks.']
+  });
+  expect(sentence(refused, true, trans)).toBe(
+    'The debugger is not attached to the ranks.'
+  );
   const ended = view([], { code: 'off_ended' });
   expect(sentence(ended, false, trans)).toBe(
     'The job has ended. The debugger is off.'

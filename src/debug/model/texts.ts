@@ -130,7 +130,9 @@ export function sentence(
       if (!started) {
         return trans.__('The debugger is off.');
       }
-      return noRanks(trans);
+      return view.notes.length // they say why, as that another notebook debugs the ranks
+        ? trans.__('The debugger is not attached to the ranks.')
+        : noRanks(trans);
     case 'off_ended':
       return started
         ? noRanks(trans)

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { DebugModel, DebugView } from './model';
 import { sentence } from './texts';
 
-const OFF: Pick<DebugView, 'code'> = { code: 'off' };
+const OFF: Pick<DebugView, 'code' | 'notes'> = { code: 'off', notes: [] };
 
 /** Why the debugger's commands have no rank to act on; null if they have one. */
 export function whyNoRanks(
