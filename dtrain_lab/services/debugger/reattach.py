@@ -1,4 +1,4 @@
-"""Reattaches to ranks that an interrupt has released, or that a restart or resize has replaced."""
+"""Reattaches to ranks that were released or replaced between cells; forgets those that were taken away."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ class Reattach:
         cluster: Cluster = await self._connection.ask(clients.Info())
         if not self._holds:  # released meanwhile: no rank may be attached again
             return
+        self._debugging.resized(cluster.world.size)
         before = self._debugging.state
         if not lacking(before, cluster, patient=self._polls < PATIENT_POLLS):
             self._polls = self._polls + 1 if lacking(before, cluster, patient=False) else 0
