@@ -3,8 +3,21 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 
 import { pressBug } from '../jupyterlab/debugButton';
 
+/** A kernel's debugger: whether it is on, and whether ranks are debugged with it and not from another notebook. */
+export interface IKernelDebugger {
+  isStarted?: boolean;
+  holdsRanks?: boolean;
+}
+
 /** Whether the kernel is being debugged; after a reload, the page receives this state late. */
 export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
+  return !!(await debuggerOf(panel)).isStarted;
+}
+
+/** The debugger of a notebook's kernel, as the kernel knows it. */
+export async function debuggerOf(
+  panel: NotebookPanel
+): Promise<IKernelDebugger> {
   const kernel = panel.sessionContext.session?.kernel;
   const future = kernel?.requestDebug({
     seq: 0,
@@ -13,7 +26,7 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
     arguments: {}
   });
   const answer = (await future?.done)?.content;
-  return !!answer?.body?.isStarted;
+  return (answer?.body ?? {}) as IKernelDebugger;
 }
 
 /**

@@ -7,7 +7,7 @@ import { openNotebookOf, showNotebook } from '../locations/open';
 import { formatRanks } from '../metrics/format';
 import { Cluster, IKernelRecords, ILiveState } from '../tokens';
 import { tellBriefly } from '../ui/text/toast';
-import { isDebugged, pressDebugButton } from './debugButton';
+import { debuggerOf, isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { notebookOf } from './model/notebookOf';
 import { untilOn } from './model/waitForRanks';
@@ -103,12 +103,19 @@ export async function turnOffOthers(
   const { app, debug, queue, records, tracker, trans } = parts;
   for (const notebook of cluster.notebooks) {
     const other = openNotebookOf(tracker, notebook, records);
-    if (!other || other === panel || !(await isDebugged(other))) {
+    if (!other || other === panel) {
+      continue;
+    }
+    const { isStarted, holdsRanks } = await debuggerOf(other);
+    if (!isStarted) {
       continue;
     }
     const name = records.notebookName(notebook);
     const paused = cluster.ranks.filter(({ state }) => state === 'paused');
     if (paused.length) {
+      if (!holdsRanks) {
+        continue; // its debugger was refused the ranks, which are paused in another one
+      }
       throw new Error(
         trans._n(
           'Rank %2 is paused in the debugger of %3. Continue it there first.',

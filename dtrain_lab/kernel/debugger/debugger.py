@@ -288,6 +288,7 @@ class KernelDebugger:
             self._leave_job()
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
+            answer["body"]["holdsRanks"] = self._debugging.holds is not None
         return answer
 
     def _without_debugger(self) -> Cluster | None:

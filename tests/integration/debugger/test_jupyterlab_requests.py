@@ -180,7 +180,11 @@ def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> No
         assert "no debugger on the ranks: A terminal is debugging these ranks." in said
         assert by_rank(said) == {0: ["4.0"], 1: ["4.0"]}
         assert "A terminal is debugging" in notebook.ask("dtrain/state")["body"]["notes"][0]
-        notebook.switch_off()
+        refused = notebook.ask("debugInfo")["body"]
+        assert (refused["isStarted"], refused["holdsRanks"]) == (True, False)
+    notebook.run(CELL)
+    assert notebook.ask("debugInfo")["body"]["holdsRanks"], "nobody else debugs them now"
+    notebook.switch_off()
 
 
 def test_a_pause_with_nothing_running_stops_no_later_cell(notebook: Debugged) -> None:
