@@ -5,7 +5,6 @@ import { Cluster, IPoint } from '../tokens';
 import { formatShare, formatTime } from '../metrics/format';
 import { ownTimes } from '../metrics/ownTime';
 import { InView } from '../ui/inView';
-import { timeTicks } from './charts/axis';
 import { IAxis } from './charts/timeAxis';
 import { HeatMap, Scale } from './charts/heatMap';
 import { RankMap } from './charts/rankMap';
@@ -80,7 +79,7 @@ function MapSections(props: IMapsProps): JSX.Element {
             from,
             axis.until
           )}
-          ticks={timeTicks(from / 1000, axis.until / 1000, axis.end)}
+          end={axis.end}
           from={from / 1000}
           to={axis.until / 1000}
           selected={selected}

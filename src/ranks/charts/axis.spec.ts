@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import {
   changeRange,
   edgeTicks,
+  fittingTicks,
   formatTick,
   labelSpace,
   niceTop,
@@ -126,6 +127,14 @@ it('leaves the beginning of the axis free, and has no more ticks where it is wid
   expect(short.map(t => t.at)).toEqual([NOON + 5]);
   const later = timeTicks(NOON - 75, NOON + 6, null, 6, 8);
   expect(later[later.length - 1].at).toBe(NOON - 10);
+});
+
+it.each([130, 300, 700])('keeps labels apart on %d pixels', width => {
+  const ticks = fittingTicks(NOON - 290, NOON + 10, 'now', width);
+  const places = ticks.map(t => ((t.at - NOON + 290) / 300) * width);
+  expect(places[places.length - 1]).toBe(width);
+  places.slice(1).forEach((x, i) => expect(x - places[i]).toBeGreaterThan(52));
+  expect(places[0]).toBeGreaterThanOrEqual(26);
 });
 
 it('has the times of its ends, or how much later the end is', () => {

@@ -49,6 +49,29 @@ export function timeTicks(
   return end === null ? marks : [...marks, { at: to, label: end }];
 }
 
+/** Width of a time below an axis with the space beside it, px. */
+const TICK_WIDTH = 76;
+
+/**
+ * Ticks of a time axis that have room beside each other.
+ *
+ * @param from - beginning of the axis, s.
+ * @param to - its end, s.
+ * @param end - text at the end; null for its time.
+ * @param width - of the axis, px.
+ */
+export function fittingTicks(
+  from: number,
+  to: number,
+  end: string | null,
+  width: number
+): ITick[] {
+  const plotted = Math.max(1, width);
+  const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
+  const free = ((to - from) * TICK_WIDTH) / 2 / plotted;
+  return timeTicks(from, to, end, room, free);
+}
+
 /**
  * The two ends of a time axis that has no room for times between them.
  *

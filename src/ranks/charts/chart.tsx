@@ -7,9 +7,9 @@ import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
   changeRange,
   edgeTicks,
+  fittingTicks,
   formatTick,
   labelSpace,
-  timeTicks,
   valueRange,
   valueTicks
 } from './axis';
@@ -114,8 +114,6 @@ const GAP = 6;
 const RIGHT = 16;
 /** Diameter of an isolated value, px. */
 const DOT = 4;
-/** Space for times below the axis. */
-const TICK_WIDTH = 76;
 
 /** Font of the axes. */
 const axisFont = (): string => `11px ${themeFont()}`;
@@ -159,10 +157,8 @@ function options(
     return [to - latest.current.window, to];
   };
   const ticks = (): ITick[] => {
-    const plotted = Math.max(1, node.clientWidth - left - RIGHT);
-    const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
-    const free = (latest.current.window * TICK_WIDTH) / 2 / plotted;
-    return timeTicks(...ends(), latest.current.end ?? null, room, free);
+    const plotted = node.clientWidth - left - RIGHT;
+    return fittingTicks(...ends(), latest.current.end ?? null, plotted);
   };
   // where one time fits at most, those of the ends tell more
   const edges = (): ITick[] => {

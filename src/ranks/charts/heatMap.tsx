@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
-import { ITick } from '../../ui/charts/ticks';
 import { FAINT } from '../../metrics/ownTime';
+import { fittingTicks } from './axis';
 import { hasNodes, IHeat, hasTime } from '../model/heatMapCells';
 
 /** Space for the names of rows, px. */
@@ -27,7 +27,8 @@ const STEPS = 4;
  */
 export function HeatMap(props: {
   heat: IHeat;
-  ticks: readonly ITick[];
+  /** Text at the end of the axis; null for its time. */
+  end: string | null;
   /** Beginning and end of the axis, s. */
   from: number;
   to: number;
@@ -165,8 +166,9 @@ function draw(
   }
   context.font = `11px ${font}`;
   context.fillStyle = themeColour('--jp-ui-font-color2');
-  for (const { at, label } of props.ticks) {
-    const share = (at - props.from) / (props.to - props.from);
+  const { from, to, end } = props;
+  for (const { at, label } of fittingTicks(from, to, end, room)) {
+    const share = (at - from) / (to - from);
     context.textAlign = share > 0.97 ? 'right' : 'center';
     context.fillText(label, HEAT_LEFT + share * room, bottom + AXIS / 2 + 3);
   }
