@@ -210,15 +210,19 @@ class JobSubmitter:
         """Add a new job to the index.
 
         Raises:
-            Conflict: A job that has not ended has the same name, or writes the same checkpoints.
+            Conflict: A job that has not ended has the same name, continues the same job, or writes the same
+                checkpoints.
         """
 
         def goes_on(other: JobRecord) -> bool:
             return record.checkpoints != "" and other.checkpoints == record.checkpoints
 
+        def continues_the_same(other: JobRecord) -> bool:
+            return record.parent is not None and other.parent == record.parent
+
         def clashes(other: JobRecord) -> bool:
             named = record.parent is None and record.request.name is not None
-            return (named and other.name == record.name) or goes_on(other)
+            return (named and other.name == record.name) or goes_on(other) or continues_the_same(other)
 
         ended = {record.parent}
         while True:
@@ -232,7 +236,7 @@ class JobSubmitter:
                 if goes_on(other):
                     await self._ender.end_rest(other, job)
                 ended.add(other.id)
-            elif goes_on(other):
+            elif goes_on(other) or continues_the_same(other):
                 raise Conflict(
                     f"{other.name} ({other.id}) has already resumed from there.",
                     f"Cancel it first: dtrain-lab job cancel {other.id}",
