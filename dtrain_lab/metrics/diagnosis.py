@@ -191,12 +191,15 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
         share, error = metrics.comm_overhead, metrics.comm_overhead_error or 0.0
         without = step * (1 - share)
         communication = Check(
-            share, error, step, without, text_of.communication(share, error, step, without, step)
+            share, error, step, without, text_of.communication_in_loop(share, error, step, without, step)
         )
-    if step and metrics.data_s is not None:
-        share, without = metrics.data_s / step, step - metrics.data_s
-        data = Check(share, LEAST_ERROR, step, without, text_of.data(share, LEAST_ERROR, step, without, step))
     notes = [note]
+    if step and metrics.data_s:
+        share, without = metrics.data_s / step, step - metrics.data_s
+        text = text_of.data_in_loop(share, LEAST_ERROR, step, without, step)
+        data = Check(share, LEAST_ERROR, step, without, text)
+    elif metrics.data_s == 0:  # a step that reads a loader waits for it, however briefly
+        notes.append(text_of.READS_NONE)
     if metrics.comm_bound:
         notes.append(
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "

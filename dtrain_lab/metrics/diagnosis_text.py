@@ -13,6 +13,7 @@ TELLING = 0.10
 """Share of a step below which neither matters, however rough the estimate is."""
 OWN = 1 / 3
 """Share of a step from which the loop's own code is the verdict: less may be the machine's unsteadiness."""
+READS_NONE = "Training reads no DataLoader, so the time to read data is unknown."
 AGAIN = "Diagnose again when the machine is less busy."
 Share = tuple[float, float]
 """A share of a step, 0 to 1, and its error."""
@@ -34,6 +35,16 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
     # the steps themselves would seem to contradict those of `data`, which are measured at another time
     takes = share_in_range(share, error, f"a whole step of {step_time(step_s)}")
     return f"Communication takes {takes}: a step without it is {step_time(with_s - without_s)} faster."
+
+
+def communication_in_loop(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
+    """As `communication`, where it was estimated while the loop itself ran; arguments as of `Say`."""
+    if vague(share, error):
+        return f"Communication: {UNSTEADY}."
+    if not share:
+        return f"Communication takes {share_text(share, error)} of a step of your own loop."
+    takes = share_in_range(share, error, "a step of your own loop")
+    return f"Communication takes {takes}: {step_time(with_s - without_s)} of {step_time(step_s)}."
 
 
 def all_beside_data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:

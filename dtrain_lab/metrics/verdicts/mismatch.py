@@ -77,7 +77,7 @@ def _mismatch(kinds: Mapping[CollectiveCall, Sequence[int]]) -> Mismatch:
     else:
         hint = "Often a last batch that is smaller, or a model that differs between ranks."
     against = listed([describe(call) for call, _ in others])
-    counted = f"Collective no. {called.number} of the process group"
+    counted = f"Collective no. {called.number} of this cell"  # counted in each group, as in the rows of ranks
     return Mismatch(
         tuple(sorted(rank for _, ranks in others for rank in ranks)),
         tuple(sorted(peers)),

@@ -13,6 +13,7 @@ from torch.utils.data import IterableDataset
 
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
+from dtrain_lab.metrics.diagnosis_text import READS_NONE
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
@@ -27,7 +28,6 @@ MEMORY_SHARE = 0.25
 PREFETCHED = 2
 """Batches that each worker reads ahead, where the loader does not say how many; torch's default."""
 NO_LOADER = "The DataLoader that training read no longer exists: keep it in a variable to measure it."
-READS_NONE = "Training reads no DataLoader, so the time to read data is unknown."
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 

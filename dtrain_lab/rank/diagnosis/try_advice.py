@@ -12,7 +12,8 @@ from torch.utils.data import DataLoader
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
-from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, READS_NONE, cannot_repeat, feeds
+from dtrain_lab.metrics.diagnosis_text import READS_NONE
+from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
 from dtrain_lab.rank.diagnosis.replay import (
     Replay,
     TooSlow,

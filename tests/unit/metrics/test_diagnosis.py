@@ -13,6 +13,7 @@ from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import RUNS, StepTimings, conclude, feeding, from_live, scheme
+from dtrain_lab.metrics.diagnosis_text import READS_NONE
 from dtrain_lab.metrics.estimates import with_metrics
 from dtrain_lab.metrics.measured_communication import (
     last_of,
@@ -162,6 +163,21 @@ def test_of_a_loop_that_runs_the_monitor_knows() -> None:
     found = from_live(Metrics(step_s=0.1, data_s=0.02, comm_overhead=0.4, comm_overhead_error=0.02))
     assert found.source == "live"
     assert found.text == "Communication-bound: 40 % ± 2 of a step."
+    assert found.communication is not None
+    assert found.data is not None
+    assert found.communication.text == (
+        "Communication takes 40 % ± 2 of a step of your own loop: 40 ms of 100 ms."
+    )
+    assert found.data.text == "Waiting for data takes 20 % ± 1 of a step of your own loop: 20 ms of 100 ms."
+    assert found.notes == (RUNS,)
+
+
+def test_of_a_loop_that_runs_no_step_is_claimed_that_was_not_measured() -> None:
+    found = from_live(Metrics(step_s=0.1, data_s=0.0, comm_overhead=0.0, comm_overhead_error=0.01))
+    assert found.communication is not None
+    assert found.communication.text == "Communication takes at most 1 % of a step of your own loop."
+    assert found.data is None, "it reads no loader"
+    assert found.notes == (RUNS, READS_NONE)
 
 
 def test_what_is_none_of_the_model_is_said() -> None:
