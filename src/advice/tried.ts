@@ -172,14 +172,28 @@ export function rateText(
 /** How the gain of a change was measured, and what was predicted. */
 function triedText(tried: Tried, trans: TranslationBundle): string {
   const batches = batchesText(tried, trans);
+  const factor = factorText(tried, trans);
+  const found = factor ? trans.__('%1: %2', batches, factor) : batches;
   const measured =
     tried.steps < FEW_BATCHES
-      ? trans.__('Measured over only %1.', batches)
-      : trans.__('Measured over %1.', batches);
+      ? trans.__('Measured over only %1.', found)
+      : trans.__('Measured over %1.', found);
   const predicted = faster(tried.predicted, tried.predicted_error, trans);
   return predicted
     ? trans.__('%1 Predicted: %2.', measured, predicted)
     : measured;
+}
+
+/** The measured gain with its error; empty where the title has it. */
+function factorText(tried: Tried, trans: TranslationBundle): string {
+  const { gain, gain_error: error } = tried;
+  return helped(tried) && sureness(gain, error) !== 'vague'
+    ? ''
+    : trans.__(
+        '%1 ± %2 times as fast',
+        formatFixed(gain, 2),
+        formatFixed(Math.max(0.01, error), 2)
+      );
 }
 
 /** The batches that were timed, and how the change was made in them. */

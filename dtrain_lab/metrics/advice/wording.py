@@ -37,7 +37,9 @@ def note(gain: float, error: float, tried: Tried | None = None) -> str:
     if tried is None:
         return UNSTEADY if is_vague(gain, error) else ""
     only = "only " if tried.steps < FEW_BATCHES else ""
-    measured = f"Measured over {only}{counted(tried.steps, 'batch', 'batches')}{WAYS[tried.way]}."
+    factor = _factor(tried.gain, tried.gain_error)
+    batches = f"{only}{counted(tried.steps, 'batch', 'batches')}{WAYS[tried.way]}"
+    measured = f"Measured over {batches}{f': {factor}' if factor else ''}."
     predicted = faster(tried.predicted, tried.predicted_error)
     return f"{measured} Predicted: {predicted}." if predicted else measured
 
@@ -92,6 +94,13 @@ def _when_tried(gain: float, error: float) -> str:
     if gain >= TIMES_GAIN:
         return f"{gain:.1f} ± {max(0.1, error):.1f} times as fast when tried"
     return f"{_percent(gain - 1)} % ± {max(1, _percent(error))} faster when tried"
+
+
+def _factor(gain: float, error: float) -> str:
+    """The measured gain with its error; empty where `_when_tried` has it."""
+    if gain - 1 > error and not is_vague(gain, error):
+        return ""
+    return f"{gain:.2f} ± {max(0.01, error):.2f} times as fast"
 
 
 def _range(gain: float, error: float) -> str:
