@@ -115,6 +115,7 @@ def test_different_calls_under_one_number_are_named(other: CollectiveCall, text:
     assert found is not None
     assert (found.kind, found.ranks, found.peers, found.sequence) == ("mismatch", (3,), (0, 1, 2), 7)
     assert found.text == text
+    assert found.hint.startswith("Collective no. 7 of this cell: "), "counted as in the rows of the ranks"
 
 
 def test_calls_of_different_groups_are_not_compared() -> None:
