@@ -117,10 +117,9 @@ class WorldRequests:
         self._world.mark_changed()
         return self._world.cluster()
 
-    async def _release(self, _: bytes, order: clients.Release) -> bool:
-        ends = self._leases.release(order.lease)
+    async def _release(self, _: bytes, order: clients.Release) -> None:
+        self._leases.release(order.lease)
         self._world.mark_changed()
-        return ends
 
     async def _interrupt(self, _: bytes, order: clients.Interrupt) -> Cluster:
         world = self._world

@@ -11,6 +11,10 @@ EndedBy = Literal["server", "kernel", "terminal", "python", "shutdown", "idle", 
 "shutdown", the end of the Jupyter server that held it; or nobody: its head was killed."""
 
 
+SUFFIX = ".ended"
+"""Ending of the name of the file, beside the records of heads, that says how a cluster has ended."""
+
+
 class Ending(Struct, frozen=True):
     """The end of a cluster that somebody, or its idle limit, has stopped, or whose head was killed.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from pathlib import Path
@@ -10,8 +11,11 @@ import msgspec
 
 from dtrain_lab.machine import atomic_files, processes
 from dtrain_lab.wire import VERSION
+from dtrain_lab.wire.endings import SUFFIX, Ending
 from dtrain_lab.wire.processes.head_record import HeadRecord, Server
 from dtrain_lab.wire.processes.settings import HeadSettings
+
+log = logging.getLogger("dtrain_lab.head")
 
 
 def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, server: Server) -> None:
@@ -41,6 +45,19 @@ def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, s
         server_started=server.started,
     )
     atomic_files.swap(Path(settings.record), msgspec.json.encode(record))
+
+
+def note_end(settings: HeadSettings, ending: Ending) -> None:
+    """Note that the world ends with its Jupyter server: a page of the next server asks how it ended.
+
+    Args:
+        settings: Settings of the head.
+        ending: How the world ends.
+    """
+    try:
+        atomic_files.swap(Path(settings.record).with_suffix(SUFFIX), msgspec.json.encode(ending))
+    except OSError as error:
+        log.warning("could not note that this cluster ends with its server: %s", error)
 
 
 def remove(settings: HeadSettings) -> None:

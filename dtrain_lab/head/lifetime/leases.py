@@ -22,11 +22,11 @@ class Leases:
 
     Args:
         over: Called when no lease is left: at once after the last release, after silence once the adoption
-            time has passed.
+            time has passed. Its argument: whether the world ends with the Jupyter server that held it.
         adoption_s: Returns the seconds for a new server to adopt the world after the last holder fell silent.
     """
 
-    def __init__(self, over: Callable[[], None], adoption_s: Callable[[], float]) -> None:
+    def __init__(self, over: Callable[[bool], None], adoption_s: Callable[[], float]) -> None:
         self._over = over
         self._adoption_s = adoption_s
         self._held: dict[Lease, int | None] = {}
@@ -34,7 +34,9 @@ class Leases:
         self._timer: asyncio.TimerHandle | None = None
         self._detached = False
         self._server_left = False
-        """Whether a server has released its lease, and none has taken one since."""
+        """Whether a server has ended, and none has taken a lease since."""
+        self._last = ""
+        """Kind of the client that was the last to leave."""
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -64,14 +66,10 @@ class Leases:
         if descriptor is not None:
             asyncio.get_running_loop().add_reader(descriptor, self._ended, lease)
 
-    def release(self, lease: Lease) -> bool:
-        """Release a lease; returns whether the world ends with it, and with the server that held it."""
-        # a server that is stopped releases its lease before its kernels end, and release theirs
-        self._server_left = self._server_left or lease.kind == "server"
-        ends = lease in self._held and self._drop(lease) and not self._detached
-        if ends:
+    def release(self, lease: Lease) -> None:
+        """Release a lease, as a client that ends does; the last one ends the world."""
+        if lease in self._held and self._drop(lease):
             self._end()
-        return ends and self._server_left and lease.kind in ("server", "kernel")
 
     def expect(self) -> None:
         """At the head's start: wait the adoption time for the first lease."""
@@ -100,11 +98,14 @@ class Leases:
 
     def _end(self) -> None:
         if not self._detached:
-            self._over()
+            # a server that is stopped leaves before its kernels, which it ends
+            self._over(self._server_left and self._last in ("server", "kernel"))
 
     def _drop(self, lease: Lease) -> bool:
         """Remove a lease; returns whether it was the last."""
         descriptor = self._held.pop(lease)
+        self._last = lease.kind
+        self._server_left = self._server_left or lease.kind == "server"
         self._attached.discard(lease)
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)

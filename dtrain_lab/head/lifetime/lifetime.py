@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -61,9 +60,7 @@ class Lifetime:
         self._snapshot = snapshot
         self._stop = stop
         self.limit = Limit()
-        # a world on other machines lives until it is stopped, idle, or its allocation ends
-        over: Callable[[], None] = partial(stop, "") if settings.remote is None else _nothing
-        self.leases = Leases(over, partial(adoption_s, settings, snapshot))
+        self.leases = Leases(self._left, partial(adoption_s, settings, snapshot))
         self._joined = self._reached = False
 
     @property
@@ -79,6 +76,11 @@ class Lifetime:
         if self._remote is None or self._cells.busy or self._membership.state.phase != "ready":
             return None
         return self._remote.idle_s - self._snapshot.idle_s
+
+    def _left(self, with_server: bool) -> None:
+        """The last client has left: a world on this machine ends. Others live until they are idle or stopped."""
+        if self._remote is None:
+            self._stop("", Ending("shutdown", at=time.time()) if with_server else None)
 
     def check_idle(self) -> None:
         """Stop a world on other machines that has been idle for too long."""
@@ -115,10 +117,6 @@ class Lifetime:
     def _hide_keys(self) -> None:
         if self._remote is not None and self._joined and self._reached:
             listen.forget_keys(self._remote.endpoints)
-
-
-def _nothing() -> None:
-    """Do nothing when the last lease ends."""
 
 
 def adoption_s(settings: HeadSettings, snapshot: Snapshot) -> float:

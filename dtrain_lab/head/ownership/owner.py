@@ -107,6 +107,8 @@ class Owner:
             nodes.leave(world.heir)
             self._engines.close()
             await nodes.close(END_WITHIN_S, handing_on=bool(world.heir))
+            if (ending := self.state.ending) is not None and ending.by == "shutdown":
+                head_record.note_end(settings, ending)
             head_record.remove(settings)
             lifetime.over()
 

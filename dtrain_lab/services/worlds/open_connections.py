@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.services import endings
 from dtrain_lab.services.connection import ClusterConnection
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 RELEASE_WITHIN_S = 2.0
@@ -65,8 +62,5 @@ class OpenConnections:
 
 async def _released(connection: ClusterConnection, lease: clients.Lease) -> None:
     with contextlib.suppress(Unreachable):
-        ends = await connection.ask(clients.Release(lease), within_s=RELEASE_WITHIN_S)
-        if ends and connection.record.remote is None:
-            # a reloaded page of the next server asks how the cluster of its cells has ended
-            await asyncio.to_thread(endings.note, connection.id, Ending("shutdown", None, time.time()))
+        await connection.ask(clients.Release(lease), within_s=RELEASE_WITHIN_S)
         connection.close()

@@ -62,9 +62,8 @@ class AcquireLease(Body, frozen=True, tag="hold"):
 
 
 class Release(Body, frozen=True, tag="release"):
-    """Release a lease. Answered with whether the world ends with it, and with the server that held it."""
+    """Release a lease; the last one ends the world, unless it runs on other machines."""
 
-    result: ClassVar[Any] = bool | None
     lease: Lease
 
 

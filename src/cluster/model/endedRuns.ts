@@ -207,8 +207,11 @@ export class EndedStore {
   private _saved = '';
 }
 
-/** Whether nobody has stopped a cluster: it failed, was lost, or its limit has ended it. */
+/** Whether nobody has stopped a cluster: it failed, was lost, or its limit has ended it, or the end of its server. */
 function endedByItself({ summary }: Cluster): boolean {
   const { by } = summary.values;
-  return !by || ['idle', 'killed', 'unknown', 'away'].includes(String(by));
+  return (
+    !by ||
+    ['idle', 'killed', 'unknown', 'away', 'shutdown'].includes(String(by))
+  );
 }

@@ -4,6 +4,7 @@ import { makeCluster, makeFrame } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Endings } from '../../tokens';
 import { EndedStore, forgetRuns, noteRuns } from './endedRuns';
+import { LiveState } from './liveState';
 import { Selection } from './selection';
 
 function make(): {
@@ -235,6 +236,26 @@ it('tells after a reload of a cluster that has ended by itself, until it is dism
     reason: failed.reason,
     summary: failed.summary
   });
+});
+
+it('tells after a reload of a cluster that has ended with its server: nobody has stopped that one', () => {
+  const stored = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void stored.set(key, value)
+  };
+  const load = (): [Selection, LiveState] => {
+    const model = makeLiveState();
+    return [new Selection(model, new EndedStore(store, 'http://x/')), model];
+  };
+  const [, model] = load();
+  const values = { by: 'shutdown', at: 7200 };
+  const ended = { a: { code: 'stopping', values, text: '' } };
+  model.receive(makeFrame([one]));
+  model.receive(makeFrame([], { ended, seq: 1 }));
+  const [selection, next] = load();
+  next.receive(makeFrame([], { ended }));
+  expect(selection.cluster?.summary.values).toMatchObject({ by: 'shutdown' });
 });
 
 it('tells nothing of a failed cluster that was removed', () => {
