@@ -177,7 +177,11 @@ def _form(stage: Stage) -> None:
 
 def _filled(stage: Stage) -> None:
     _form(stage)
-    stage.page.locator(FORM).get_by_text("16 trials × 1 rank").wait_for()
+    form = stage.page.locator(FORM)
+    form.get_by_text("16 trials × 1 rank").wait_for()
+    form.locator("button[aria-disabled='false']", has_text="Start sweep").wait_for()
+    stage.settle()
+    form.get_by_text("Checking…").first.wait_for(state="detached")  # the check that the last choice began
     stage.page.mouse.move(0, 0)
 
 
