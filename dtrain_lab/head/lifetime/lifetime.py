@@ -78,7 +78,7 @@ class Lifetime:
         return self._remote.idle_s - self._snapshot.idle_s
 
     def _left(self, with_server: bool) -> None:
-        """The last client has left: a world on this machine ends; others live until they are idle or stopped."""
+        """The last client has left: a world on this machine ends, others live until they are idle."""
         if self._remote is None:
             self._stop("", Ending("shutdown", at=time.time()) if with_server else None)
 

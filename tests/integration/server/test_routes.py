@@ -146,7 +146,7 @@ async def test_a_body_that_is_no_json_or_too_large(jp_fetch: Any) -> None:
 async def test_a_bug_and_what_the_server_refuses_have_the_shape_of_every_error(
     jp_fetch: Any, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fails() -> None:
+    async def fails(*, active: bool) -> None:
         raise KeyError("oops")
 
     monkeypatch.setattr(jp_serverapp.web_app.settings["dtrain_lab"].sweeps, "listing", fails)
