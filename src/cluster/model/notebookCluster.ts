@@ -4,7 +4,12 @@ import { ENDED } from '../../api/states';
 import { listed } from '../../metrics/format';
 import { isNotebook } from '../../locations/location';
 import { serverRoot } from '../../locations/serverRoot';
-import { Cluster, ICurrentNotebook, IKernelRecords } from '../../tokens';
+import {
+  Cluster,
+  ICurrentNotebook,
+  IKernelRecords,
+  OpenNotebookPanel
+} from '../../tokens';
 
 /**
  * The cluster that a notebook uses: the attached one that its kernel used last, and no other one once that has ended,
@@ -58,6 +63,10 @@ export function othersText(
     : '';
 }
 
+  const used = former.length
+    ? trans.__('%1 used it earlier.', listed(former, trans))
+    : '';
+  return [uses, used].filter(Boolean).join(' ');
 /**
  * The cluster that a notebook's next `%%distributed` cell runs on: its own, or the one that was started for it
  * in the panel, else the only one there is, which the kernel takes by itself then. Null where the cell would
