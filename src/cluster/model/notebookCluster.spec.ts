@@ -64,12 +64,24 @@ it('is no other one where its own has ended, until one is started for it', () =>
 
 it('is used by others, too, which its end concerns', () => {
   const trans = nullTranslator.load('');
+  let former: string[] = [];
   const said = (...notebooks: string[]): string =>
-    othersText({ notebooks }, { path: 'a.ipynb' }, new KernelRecords(), trans);
+    othersText(
+      { notebooks, former_notebooks: former },
+      { path: 'a.ipynb' },
+      new KernelRecords(),
+      trans
+    );
   expect(said('a.ipynb')).toBe('');
   expect(said('a.ipynb', 'x/b.ipynb')).toBe('b.ipynb uses it, too.');
   expect(said('c.ipynb', 'b.ipynb', 'd.ipynb')).toBe(
     'c.ipynb, b.ipynb and d.ipynb use it, too.'
+  );
+  // their variables are still there
+  former = ['a.ipynb', 'e.ipynb'];
+  expect(said('a.ipynb')).toBe('e.ipynb used it earlier.');
+  expect(said('b.ipynb')).toBe(
+    'b.ipynb uses it, too. e.ipynb used it earlier.'
   );
 });
 

@@ -41,19 +41,21 @@ export function attachedTo(
     : (living[0] ?? naming.pop() ?? running.pop() ?? null);
 }
 
-/** That notebooks other than the current one use a cluster; empty if none does. */
+/** That notebooks other than the current one use a cluster, or have variables there; empty if none does. */
 export function othersText(
-  cluster: Pick<Cluster, 'notebooks'>,
+  cluster: Pick<Cluster, 'former_notebooks' | 'notebooks'>,
   { path, startedAs }: Pick<ICurrentNotebook, 'path' | 'startedAs'>,
   records: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): string {
   const own = startedAs ?? path;
-  const others = cluster.notebooks.filter(
-    notebook => !own || !isNotebook(own, notebook, serverRoot())
-  );
-  const names = others.map(notebook => records.notebookName(notebook));
-  return names.length
+  const others = (notebooks: readonly string[]): string[] =>
+    notebooks
+      .filter(notebook => !own || !isNotebook(own, notebook, serverRoot()))
+      .map(notebook => records.notebookName(notebook));
+  const names = others(cluster.notebooks);
+  const former = others(cluster.former_notebooks);
+  const uses = names.length
     ? trans._n(
         '%2 uses it, too.',
         '%2 use it, too.',
@@ -61,12 +63,12 @@ export function othersText(
         listed(names, trans)
       )
     : '';
-}
-
   const used = former.length
     ? trans.__('%1 used it earlier.', listed(former, trans))
     : '';
   return [uses, used].filter(Boolean).join(' ');
+}
+
 /**
  * The cluster that a notebook's next `%%distributed` cell runs on: its own, or the one that was started for it
  * in the panel, else the only one there is, which the kernel takes by itself then. Null where the cell would
@@ -89,6 +91,19 @@ export function usedBy(
     return living.find(c => c.id === last) ?? null;
   }
   return living.length === 1 ? living[0] : null;
+}
+
+/** The same of an open notebook; null for one that never had a kernel, such as the executed notebook of a job. */
+export function clusterOf(
+  clusters: readonly Cluster[],
+  panel: OpenNotebookPanel,
+  records: Pick<IKernelRecords, 'kernelPath' | 'lastCluster'>
+): Cluster | null {
+  const path = records.kernelPath(panel);
+  const last = records.lastCluster(panel);
+  return panel.sessionContext.hasNoKernel && last === null
+    ? attachedTo(clusters, path)
+    : usedBy(clusters, path, last);
 }
 
 function isLiving({ state }: Cluster): boolean {
