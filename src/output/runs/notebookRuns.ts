@@ -12,8 +12,8 @@ import {
   requestOf,
   write
 } from './notebookDocument';
-import { ExecutedRequests } from './executedRequests';
 import { JournalOutputs } from './journalOutputs';
+import { ExecutedRequests } from './kernelReports';
 import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
 import { OutputRestorer } from './outputRestorer';
