@@ -112,7 +112,9 @@ class WorldRequests:
         return self._world.cluster()
 
     async def _take_lease(self, _: bytes, order: clients.AcquireLease) -> Cluster:
-        if not order.warm or self._world.plan is None:
+        if order.detach:
+            self._leases.detach(order.lease)
+        elif not order.warm or self._world.plan is None:
             self._leases.take(order.lease, attach=order.attach)
         self._world.mark_changed()
         return self._world.cluster()

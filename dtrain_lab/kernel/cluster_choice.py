@@ -93,9 +93,13 @@ def choice(running: Sequence[Cluster], notebook: str | None, uses: Callable[[str
         attached = notebook in info.notebooks
         used = attached and uses(info.id)
         users = [*(["this notebook"] if used else []), *_users(info, notebook)]
+        # their variables are kept there, but their cells run elsewhere; older heads still call it attached
+        left = not used and (attached or notebook in info.former_notebooks)
+        former = [*(["this notebook"] if left else []), *_others(info.former_notebooks, notebook)]
         by = f"used by {listed(users)}" if users else "used by no notebook"
-        if attached and not used:  # its kernel keeps it, but its cells no longer run there
-            by = f"{by}, and earlier by this notebook" if users else "used earlier by this notebook"
+        if former:
+            earlier = f"earlier by {listed(former)}"
+            by = f"{by}, and {earlier}" if users else f"used {earlier}"
         lines.append(f"{info.name}: {rank_names.count(info.world.size)}, {by}")
         others += [] if used else [info.name]
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
@@ -176,7 +180,7 @@ def stopped(name: str, info: Cluster | None, notebook: str | None) -> str:
         info: The cluster as it was before; None if it did not answer.
         notebook: Path of this notebook.
     """
-    users = _users(info, notebook) if info is not None else []
+    users = _others([*info.notebooks, *info.former_notebooks], notebook) if info is not None else []
     shared = f" It was also used by {listed(users)}, whose variables there are gone, too." if users else ""
     return f"{name} is stopped.{shared}"
 
@@ -213,7 +217,11 @@ def _beside(name: str, last: Ended | None) -> str:
 
 
 def _users(info: Cluster, notebook: str | None) -> list[str]:
-    return [_name(other) for other in info.notebooks if other != notebook]
+    return _others(info.notebooks, notebook)
+
+
+def _others(notebooks: Sequence[str], notebook: str | None) -> list[str]:
+    return [_name(other) for other in notebooks if other != notebook]
 
 
 def _name(notebook: str) -> str:

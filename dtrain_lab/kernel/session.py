@@ -234,9 +234,12 @@ class MagicsSession:
         return self._use.now if self.current is not None else self._use.recorded
 
     def _uses(self, used: UsedCluster) -> None:
-        """Remember the notebook's cluster, also for the kernel after a restart."""
+        """Remember the notebook's cluster, also for the kernel after a restart; the one before is left."""
         self._ended = None
+        before = self._use.now
         self._use.uses(used)
+        if before is not None and before.cluster != used.cluster:
+            self.call(self.portal.worlds.detach(before.cluster, SOON_S))
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""

@@ -166,3 +166,5 @@ class Cluster(Struct, frozen=True):
     """None if no rank is lost, or no whole node would be left."""
     waiting: tuple[WaitingCell, ...] = ()
     """Cells that wait for ranks, in the order in which they were requested."""
+    former_notebooks: tuple[str, ...] = ()
+    """Notebooks that have chosen another cluster since; their variables are still here."""

@@ -2746,6 +2746,8 @@ export interface components {
             created_at: number;
             /** @default null */
             ends_at: number | null;
+            /** @default [] */
+            former_notebooks: string[];
             /** @default false */
             has_run: boolean;
             id: string;

@@ -3,6 +3,7 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import { IDisposable } from '@lumino/disposable';
 import React from 'react';
 
+import { JOBS_ID, jobViewId } from '../locations/visibility';
 import { ILiveState } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { VisibleWidget } from '../ui/visibleWidget';
@@ -38,7 +39,7 @@ export abstract class JobWidget extends VisibleWidget {
 export class JobsView extends JobWidget {
   constructor(private _props: IJobsProps) {
     super(
-      'dtrain-lab-jobs',
+      JOBS_ID,
       _props.trans.__('Jobs'),
       jobsIcon,
       () => _props.model.watch(),
@@ -63,7 +64,7 @@ export class JobsView extends JobWidget {
 export class JobView extends JobWidget {
   constructor(private _props: IJobProps & { name: string }) {
     super(
-      `dtrain-lab-job-${_props.id}`,
+      jobViewId(_props.id),
       _props.trans.__('Job: %1', _props.name),
       jobIcon,
       () => _props.model.watch(),

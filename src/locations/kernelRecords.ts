@@ -36,13 +36,13 @@ export class KernelRecords implements IKernelRecords, IDisposable {
   }
 
   lastCluster({ sessionContext }: OpenNotebookPanel): string | null {
-    const kernel = sessionContext.session?.kernel?.id;
+    const kernel = this._kernelOf(sessionContext);
     return (kernel && this._recorded.get(kernel)?.cluster) || null;
   }
 
   kernelPath(panel: OpenNotebookPanel): string {
     const { path } = panel.context;
-    const kernel = panel.sessionContext.session?.kernel?.id;
+    const kernel = this._kernelOf(panel.sessionContext);
     if (!kernel) {
       return path;
     }
@@ -96,6 +96,20 @@ export class KernelRecords implements IKernelRecords, IDisposable {
     return this.currentPath(notebook).split('/').pop() ?? notebook;
   }
 
+  /**
+   * The kernel of a notebook, or its last one that is known: a kernel may end with its server while the ranks go on,
+   * and the next one takes over its cluster.
+   */
+  private _kernelOf(
+    sessionContext: OpenNotebookPanel['sessionContext']
+  ): string | undefined {
+    const kernel = sessionContext.session?.kernel?.id;
+    if (kernel) {
+      this._kernels.set(sessionContext, kernel);
+    }
+    return kernel ?? this._kernels.get(sessionContext);
+  }
+
   private _setPath(name: string, path: string): void {
     if (isNotebook(path, name, serverRoot())) {
       this._renamed.delete(name);
@@ -105,6 +119,8 @@ export class KernelRecords implements IKernelRecords, IDisposable {
   }
 
   private _isDisposed = false;
+  /** Notebook → the id of its kernel, also when that has ended. */
+  private _kernels = new WeakMap<OpenNotebookPanel['sessionContext'], string>();
   /** Panel → its kernel, and the path that the notebook had when this kernel was first seen. */
   private _paths = new WeakMap<
     OpenNotebookPanel,

@@ -8,6 +8,31 @@ import { indexIn, openNotebookOf } from './open';
 /** Id of the panel's widget. */
 export const PANEL_ID = 'dtrain-lab-panel';
 
+/** Id of the widget of the list of jobs. */
+export const JOBS_ID = 'dtrain-lab-jobs';
+
+/** Id of the widget of a job's view. */
+export function jobViewId(job: string): string {
+  return `dtrain-lab-job-${job}`;
+}
+
+/** Where a job, given by its id, is visible at present: in its own view, or in the list of jobs; null for nowhere. */
+export function placeOfJob(
+  shell: JupyterFrontEnd.IShell,
+  job: string
+): 'view' | 'list' | null {
+  let place: 'list' | null = null;
+  for (const area of document.hidden ? [] : ['main', 'down']) {
+    for (const { id, isVisible } of shell.widgets(area)) {
+      if (isVisible && id === jobViewId(job)) {
+        return 'view';
+      }
+      place = isVisible && id === JOBS_ID ? 'list' : place;
+    }
+  }
+  return place;
+}
+
 /** The panel, on whichever side it is; null in a front end without it. */
 export function panelIn(shell: JupyterFrontEnd.IShell): Widget | null {
   for (const area of ['left', 'right']) {

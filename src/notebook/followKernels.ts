@@ -60,7 +60,10 @@ export function followKernels(
   const look = (panel: NotebookPanel): void => quietly(read(panel));
   const lookAtOthers = (): void => {
     const running = [...sessions.running()];
-    const named = model.clusters.flatMap(cluster => cluster.notebooks);
+    const named = model.clusters.flatMap(cluster => [
+      ...cluster.notebooks,
+      ...cluster.former_notebooks
+    ]);
     const root = serverRoot();
     const missing = named.some(
       notebook => !running.some(({ path }) => isNotebook(path, notebook, root))

@@ -13,7 +13,7 @@ import { MenuSvg, ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
+import { attachedTo, clusterOf } from '../cluster/model/notebookCluster';
 import { CommandIDs } from '../commands';
 import { IKernelRecords, ILiveState } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
@@ -71,10 +71,7 @@ class Picker extends ReactWidget {
     const path = this._records.kernelPath(this._panel);
     const { clusters } = this._model;
     const last = this._records.lastCluster(this._panel);
-    // no cell runs in it, such as the executed notebook of a job
-    const cluster = this._panel.sessionContext.hasNoKernel
-      ? null
-      : usedBy(clusters, path, last);
+    const cluster = clusterOf(clusters, this._panel, this._records);
     const { text, glyph, word, why } = pickedOf(
       cluster,
       this._model.link,

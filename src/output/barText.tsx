@@ -28,8 +28,8 @@ export function BarText(props: {
   const { head, rest } = props.outcome;
   const problem = problemOf(status);
   const time = unbroken(timeText(status, trans));
-  // the ranks of a cell that has not reached its cluster yet are unknown
-  const count = ranks.length > 0 && (
+  // the ranks of a cell that has not reached its cluster yet are unknown, or there are none
+  const count = ranks.length > 0 && !status.starts && (
     <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
   );
   if (unheard) {

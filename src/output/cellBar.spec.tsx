@@ -7,6 +7,7 @@ import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { record as recorded } from '../testing/record';
 import { formatClock } from '../metrics/format';
 import { Bar } from './cellBar';
+import { Cluster } from '../tokens';
 import { RunState } from './runs/storedRun';
 import { IRunStatus } from './runStatus';
 
@@ -40,6 +41,29 @@ function said(
 it('counts no ranks of a cell that waits and whose ranks are not known yet', () => {
   expect(said('waiting', [])).toBe('queued');
   expect(said('waiting', [0, 1])).toBe('2 ranks queued');
+});
+
+it('says which cluster is started for it, and how far that is', () => {
+  const starts = (cluster: Partial<Cluster> | 'unknown'): string =>
+    said('waiting', [0, 1], '', {
+      starts: cluster === 'unknown' ? cluster : makeCluster(cluster)
+    });
+  const summary = (code: string, values: object = {}): Partial<Cluster> => ({
+    state: 'starting',
+    summary: { code, values: values as Cluster['summary']['values'], text: '' }
+  });
+  expect(starts('unknown')).toBe('starting a cluster');
+  expect(starts(summary('loading_torch'))).toBe(
+    'starting local-2: loading PyTorch'
+  );
+  expect(starts(summary('starting', { done: 1, total: 2 }))).toBe(
+    'starting local-2: 1 of 2 ranks'
+  );
+  expect(starts(summary('connecting', { total: 2 }))).toBe(
+    'starting local-2: connecting 2 ranks'
+  );
+  expect(starts(summary('other'))).toBe('starting local-2');
+  expect(starts({ state: 'pending' })).toBe('waiting for the nodes of local-2');
 });
 
 it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {

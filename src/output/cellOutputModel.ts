@@ -29,6 +29,8 @@ const AGAIN_AT_END = 300;
 export interface IContext extends ICellActions {
   clusters: ILiveState;
   names: Pick<IKernelRecords, 'notebookName'>;
+  /** The cluster whose start the notebook's kernel waits for, if it executes a cell now; see `awaitedStart`. */
+  awaitedStart: () => IRunStatus['starts'];
 }
 
 /** What a cell of ranks shows. */
@@ -114,6 +116,9 @@ export class CellOutputModel implements IDisposable {
     const output = kept || magic ? readOutputs(cell) : null;
     const found = output && runs.recordOf(cell);
     const status = output && this._statusOf(output, found, run);
+    if (status?.starts === 'unknown') {
+      this._context.clusters.look(); // while there was no cluster, the server is seldom asked
+    }
     const over = !status?.state || isOver(status.state);
     const isShown =
       !!output &&
@@ -154,9 +159,11 @@ export class CellOutputModel implements IDisposable {
     const stop = failure?.stopped
       ? (runs.stopOf(cell) ?? failure.stop)
       : undefined;
+    const waits = state === 'waiting' && !found && runs.isExecuting(cell);
     return {
       ...status,
       state,
+      starts: waits ? this._context.awaitedStart() : undefined,
       said:
         status.said ??
         failure?.said ??

@@ -20,6 +20,7 @@ import { requestOf } from './runs/notebookDocument';
 import { CellRecords } from './runs/cellRecords';
 import { NotebookRuns } from './runs/notebookRuns';
 import { importedPath } from './lines/traceback';
+import { awaitedStart } from './startText';
 
 /** What is removed from JupyterLab when the plugin is deactivated. */
 let added: IDisposable | null = null;
@@ -53,6 +54,12 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
         new CellOutputView(cell, {
           clusters: model,
           names,
+          awaitedStart: () =>
+            awaitedStart(
+              model,
+              names.kernelPath(panel),
+              names.lastCluster(panel)
+            ),
           runs,
           commands,
           trans,

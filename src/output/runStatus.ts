@@ -21,6 +21,8 @@ export interface IRunStatus {
   seconds: number | null;
   /** Ranks that run it; empty if unknown. */
   ranks: readonly number[];
+  /** The cluster whose start its kernel waits for; 'unknown' where no frame has told of it yet. Undefined for none. */
+  starts?: Cluster | 'unknown';
   /** Name of the other notebook whose cell it waits for; empty if it waits for none. */
   waitsIn?: string;
   /** Whether it was interrupted, and nothing else is reported. */

@@ -12,6 +12,7 @@ import { GlyphKind } from '../verdicts/glyphKind';
 import { ranksText } from '../verdicts/sentence';
 import { blamedWord } from '../verdicts/texts';
 import { IRunStatus, problemOf } from './runStatus';
+import { startText } from './startText';
 import { isOver } from './runs/storedRun';
 
 /** A verdict, and for how long. */
@@ -92,7 +93,10 @@ export function glyphOf(
   }
   switch (status.state) {
     case 'waiting':
-      return { kind: 'starting', word: trans.__('waiting') };
+      return {
+        kind: 'starting',
+        word: status.starts ? trans.__('starting') : trans.__('waiting')
+      };
     case 'running':
       if (status.record?.failures.some(f => f.kind === 'raised')) {
         return { kind: 'failed', word: trans.__('failed') };
@@ -153,9 +157,12 @@ function ranksInPostMortem(cluster: IRunStatus['cluster']): number[] {
 }
 
 function waitsText(
-  { record, cluster, waitsIn }: IRunStatus,
+  { record, cluster, starts, waitsIn }: IRunStatus,
   trans: TranslationBundle
 ): string {
+  if (!record && starts) {
+    return startText(starts === 'unknown' ? null : starts, trans);
+  }
   if (!record) {
     return trans.__('queued');
   }

@@ -224,3 +224,13 @@ it('shows the time at which it was paused, and the latest state once it goes on'
   await drawn('idle 2');
   clock.mockRestore();
 });
+
+it('says on its tab that its cluster has ended: a new one may have the same name', () => {
+  const model = makeModel();
+  show(model);
+  expect(view.title.label).toBe('Ranks: local-2'); // the server has not answered yet
+  model.receive(makeFrame([makeCluster()]));
+  expect(view.title.label).toBe('Ranks: local-2');
+  model.receive(makeFrame([makeCluster({ id: 'c2' })]));
+  expect(view.title.label).toBe('Ranks: local-2 (ended)');
+});

@@ -178,7 +178,8 @@ export class RanksView extends VisibleWidget {
     const { model, trans, name, id } = _props;
     this._snapshots = new LastSnapshot(model, id);
     this.id = `dtrain-lab-ranks-${id}`;
-    this.title.label = trans.__('Ranks: %1', name);
+    model.changed.connect(this._setTitle, this);
+    this._setTitle();
     this.title.icon = ranksIcon;
     this.title.closable = true;
     this.addClass('jp-DtrainUi-view');
@@ -191,8 +192,21 @@ export class RanksView extends VisibleWidget {
   }
 
   override dispose(): void {
+    this._props.model.changed.disconnect(this._setTitle, this);
     this._snapshots.dispose();
     super.dispose();
+  }
+
+  /** The tab of a cluster that has ended says so: a new one, as after *Start again*, may have the same name. */
+  private _setTitle(): void {
+    const { model, id, name, trans } = this._props;
+    const hasEnded =
+      model.isKnown &&
+      model.link !== 'lost' &&
+      model.clusters.every(cluster => cluster.id !== id);
+    this.title.label = hasEnded
+      ? trans.__('Ranks: %1 (ended)', name)
+      : trans.__('Ranks: %1', name);
   }
 
   protected draw(): JSX.Element {

@@ -15,16 +15,19 @@ import { ISignal, Signal } from '@lumino/signaling';
 import React from 'react';
 
 import { CommandIDs, showPanel } from '../commands';
+import { placeOfJob } from '../locations/visibility';
 import {
   IKernelRecords,
   ILiveState,
   ISelection,
   ISweeps,
+  Job,
   Sweep
 } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../verdicts/sentence';
 import { markTab } from './tabDot';
+import { FailedJobs, failedText, IFailedJobs } from './failedJobs';
 import { ISubject, jobsText, statusOf, stuckJobs, subjectOf } from './texts';
 
 /** The status bar's item: state of the notebook's cluster. */
@@ -52,6 +55,9 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       return subjectOf(model.clusters, path, selection.cluster, last);
     };
     markTab(app.shell, model, trans);
+    const failed = new FailedJobs(model, id => placeOfJob(app.shell, id));
+    const look = (): void => failed.look();
+    app.shell.currentChanged?.connect(look);
     const item = new StatusItem(
       model,
       app.commands,
@@ -61,10 +67,12 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
         model.changed,
         selection.changed,
         records.changed,
+        failed.changed,
         ...(tracker ? [tracker.currentChanged] : []),
         ...(sweeps ? [sweeps.seen] : [])
       ],
-      () => sweeps?.stopping ?? []
+      () => sweeps?.stopping ?? [],
+      () => failed.jobs
     );
     // before the server has answered it is unknown whether there is a cluster
     let isKnown = model.isKnown;
@@ -78,6 +86,8 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     model.changed.connect(follow);
     item.disposed.connect(() => {
       model.changed.disconnect(follow);
+      app.shell.currentChanged?.disconnect(look);
+      failed.dispose();
     });
     bar?.registerStatusItem('dtrain-lab:status', {
       item,
@@ -97,7 +107,9 @@ class StatusItem extends ReactWidget {
     private _subject: () => ISubject,
     private _signals: readonly ISignal<unknown, unknown>[],
     /** Sweeps that are being stopped. */
-    private _stopping: () => readonly Sweep[]
+    private _stopping: () => readonly Sweep[],
+    /** Jobs that have failed, until the user has looked at them. */
+    private _failed: () => readonly Job[]
   ) {
     super();
     this.id = 'dtrain-lab-status';
@@ -112,6 +124,16 @@ class StatusItem extends ReactWidget {
 
   private _changed(): void {
     this.update();
+  }
+
+  /** Open the job, or the list where there are several. */
+  private _open({ job }: IFailedJobs): void {
+    void (job
+      ? this._commands.execute(CommandIDs.openJob, {
+          id: job.id,
+          name: job.name
+        })
+      : this._commands.execute(CommandIDs.showJobs));
   }
 
   protected render(): JSX.Element {
@@ -135,11 +157,12 @@ class StatusItem extends ReactWidget {
         : '';
     // in full: the bar may have too little room for it
     const full = word ? trans.__('%1, %2', text, word) : text;
-    const jobs =
+    const lists =
       this._model.link !== 'lost' &&
-      this._commands.hasCommand(CommandIDs.showJobs) &&
-      jobsText(this._model, trans, this._stopping());
+      this._commands.hasCommand(CommandIDs.showJobs);
+    const jobs = lists && jobsText(this._model, trans, this._stopping());
     const stuck = jobs ? stuckJobs(this._model.jobs, trans) : null;
+    const failed = lists ? failedText(this._failed(), trans) : null;
     return (
       <>
         <button
@@ -163,17 +186,27 @@ class StatusItem extends ReactWidget {
             type="button"
             data-attention
             title={[stuck.text, trans.__('Show the job')].join('\n')}
-            onClick={() =>
-              void (stuck.job
-                ? this._commands.execute(CommandIDs.openJob, {
-                    id: stuck.job.id,
-                    name: stuck.job.name
-                  })
-                : this._commands.execute(CommandIDs.showJobs))
-            }
+            onClick={() => this._open(stuck)}
           >
             <Glyph kind="stuck" label="" />
             <span>{stuck.text}</span>
+          </button>
+        )}
+        {failed && (
+          <button
+            type="button"
+            className="jp-DtrainStatus-failed"
+            title={[
+              failed.text,
+              failed.job?.summary.text,
+              failed.job ? trans.__('Show the job') : trans.__('Show the jobs')
+            ]
+              .filter(Boolean)
+              .join('\n')}
+            onClick={() => this._open(failed)}
+          >
+            <Glyph kind="failed" label="" />
+            <span>{failed.text}</span>
           </button>
         )}
         {jobs && (

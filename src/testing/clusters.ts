@@ -108,6 +108,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     },
     progress: [],
     notebooks: [],
+    former_notebooks: [],
     owner: 'me',
     may: ['stop', 'restart', 'stacks', 'interrupt'],
     created_at: 1,

@@ -31,6 +31,7 @@ class Leases:
         self._adoption_s = adoption_s
         self._held: dict[Lease, int | None] = {}
         self._attached: set[Lease] = set()
+        self._former: set[Lease] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._detached = False
         self._server_left = False
@@ -42,6 +43,12 @@ class Leases:
     def notebooks(self) -> tuple[str, ...]:
         """Notebooks whose kernels are attached."""
         return tuple(sorted({lease.notebook for lease in self._attached if lease.notebook}))
+
+    @property
+    def former_notebooks(self) -> tuple[str, ...]:
+        """Notebooks whose kernels were attached, and use another cluster now."""
+        left = {lease.notebook for lease in self._former if lease.notebook}
+        return tuple(sorted(left.difference(self.notebooks)))
 
     @property
     def held(self) -> bool:
@@ -59,12 +66,23 @@ class Leases:
         self._server_left = self._server_left and lease.kind != "server"
         if attach:
             self._attached.add(lease)
+            self._former.discard(lease)
         if lease in self._held:
             return
         descriptor = _watch(lease)
         self._held[lease] = descriptor
         if descriptor is not None:
             asyncio.get_running_loop().add_reader(descriptor, self._ended, lease)
+
+    def detach(self, lease: Lease) -> None:
+        """Count a lease's notebook among the former ones: its kernel keeps the lease, but uses another world.
+
+        Args:
+            lease: The lease; nothing happens if its notebook is not attached.
+        """
+        if lease in self._attached:
+            self._attached.discard(lease)
+            self._former.add(lease)
 
     def release(self, lease: Lease) -> None:
         """Release a lease, as a client that ends does; the last one ends the world."""
@@ -84,6 +102,7 @@ class Leases:
         """
         for lease in list(self._held):
             self._drop(lease)
+        self._server_left = False  # a server that kept the head warm has not ended
         self._cancel()
         self._detached = detached
         self._wait()
@@ -107,6 +126,7 @@ class Leases:
         self._last = lease.kind
         self._server_left = self._server_left or lease.kind == "server"
         self._attached.discard(lease)
+        self._former.discard(lease)
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)

@@ -130,6 +130,7 @@ class OwnedWorld:
         limit = self.lifetime.limit.at
         return msgspec.structs.replace(
             cluster,
+            former_notebooks=self.lifetime.leases.former_notebooks,
             ends_at=self.lifetime.ends_at,
             limit_at=limit,
             summary=soon(cluster.summary, limit, time.time()),

@@ -217,6 +217,21 @@ class Worlds:
             self.held.add(connection.id)
         return cluster
 
+    async def detach(self, cluster: str, within_s: float) -> None:
+        """Tell a world that this client's notebook uses another one now; the lease on it stays.
+
+        A head that does not answer goes on naming the notebook: its next cluster is not held up by that.
+
+        Args:
+            cluster: Id of the world.
+            within_s: Timeout of the answer in seconds.
+        """
+        record = next((r for r in await asyncio.to_thread(self.running) if r.id == cluster), None)
+        if record is not None:
+            with contextlib.suppress(Unreachable):
+                connection = await self.reach(record)
+                await connection.ask(clients.AcquireLease(self.lease, detach=True), within_s)
+
     async def resize(self, connection: ClusterConnection, ranks: int) -> Cluster:
         """Change a world's number of ranks, and wait until it can run cells again.
 

@@ -51,6 +51,7 @@ class Launch(Body, frozen=True, tag="launch"):
 class AcquireLease(Body, frozen=True, tag="hold"):
     """Take a lease; `attach` also makes the lease's notebook one of the cluster's.
 
+    `detach`: that notebook has chosen another cluster; the lease stays.
     `warm`: only while the head has no world: another client may have claimed it meanwhile.
     """
 
@@ -59,6 +60,7 @@ class AcquireLease(Body, frozen=True, tag="hold"):
     lease: Lease
     attach: bool = False
     warm: bool = False
+    detach: bool = False
 
 
 class Release(Body, frozen=True, tag="release"):

@@ -14,7 +14,12 @@ import {
 } from '../../tokens';
 import { ShownAdvice } from '../advice/shownAdvice';
 import { Action } from '../../ui/actionButton';
-import { formatClock, formatSpan, unbroken } from '../../metrics/format';
+import {
+  formatClock,
+  formatSpan,
+  listed,
+  unbroken
+} from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { Headline } from '../../ui/headline';
@@ -249,6 +254,9 @@ function Under(
     );
   } else if (cluster.notebooks.length) {
     parts.push(cluster.notebooks.map(nameOf).join(', '));
+  } else if (cluster.former_notebooks.length) {
+    const former = cluster.former_notebooks.map(nameOf);
+    parts.push(trans.__('used earlier by %1', listed(former, trans)));
   }
   if (cluster.ends_at !== null && !past) {
     const left = cluster.ends_at - props.now / 1000;

@@ -86,3 +86,11 @@ it('names the cell whose failure is looked at, and interrupts none, as none runs
   expect(text).toContain('Continue');
   expect(text).not.toContain('Interrupt');
 });
+
+it('says which notebooks use it, and which used it earlier where no notebook does', () => {
+  const left = makeCluster({ former_notebooks: ['a.ipynb', 'x/b.ipynb'] });
+  expect(headText(left)).toContain('used earlier by a.ipynb and b.ipynb');
+  const used = headText({ ...left, notebooks: ['c.ipynb'] });
+  expect(used).toContain('c.ipynb');
+  expect(used).not.toContain('earlier');
+});

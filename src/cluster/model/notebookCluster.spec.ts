@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
 import { KernelRecords } from '../../locations/kernelRecords';
-import { attachedTo, othersText, usedBy } from './notebookCluster';
+import { OpenNotebookPanel } from '../../tokens';
+import { attachedTo, clusterOf, othersText, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');
@@ -63,13 +64,48 @@ it('is no other one where its own has ended, until one is started for it', () =>
 
 it('is used by others, too, which its end concerns', () => {
   const trans = nullTranslator.load('');
+  let former: string[] = [];
   const said = (...notebooks: string[]): string =>
-    othersText({ notebooks }, { path: 'a.ipynb' }, new KernelRecords(), trans);
+    othersText(
+      { notebooks, former_notebooks: former },
+      { path: 'a.ipynb' },
+      new KernelRecords(),
+      trans
+    );
   expect(said('a.ipynb')).toBe('');
   expect(said('a.ipynb', 'x/b.ipynb')).toBe('b.ipynb uses it, too.');
   expect(said('c.ipynb', 'b.ipynb', 'd.ipynb')).toBe(
     'c.ipynb, b.ipynb and d.ipynb use it, too.'
   );
+  // their variables are still there
+  former = ['a.ipynb', 'e.ipynb'];
+  expect(said('a.ipynb')).toBe('e.ipynb used it earlier.');
+  expect(said('b.ipynb')).toBe(
+    'b.ipynb uses it, too. e.ipynb used it earlier.'
+  );
+});
+
+it('is still that of a notebook whose kernel has ended with its server', () => {
+  const records = new KernelRecords();
+  const sessionContext = {
+    session: { kernel: { id: 'k1' } } as object | null,
+    hasNoKernel: false
+  };
+  const panel = {
+    context: { path: 'e.ipynb' },
+    sessionContext
+  } as unknown as OpenNotebookPanel;
+  const clusters = ['a', 'b'].map(id => makeCluster({ id, notebooks: [] }));
+  records.note('k1', { notebook: 'e.ipynb', cluster: 'b' });
+  expect(clusterOf(clusters, panel, records)?.id).toBe('b');
+  Object.assign(sessionContext, { session: null, hasNoKernel: true });
+  expect(clusterOf(clusters, panel, records)?.id).toBe('b');
+  // the executed notebook of a job never had one
+  const executed = {
+    context: { path: 'executed.ipynb' },
+    sessionContext: { session: null, hasNoKernel: true }
+  } as unknown as OpenNotebookPanel;
+  expect(clusterOf([clusters[0]], executed, records)).toBeNull();
 });
 
 it('is of several that name the notebook the one that its kernel used last', () => {

@@ -4,7 +4,12 @@ import { ENDED } from '../../api/states';
 import { listed } from '../../metrics/format';
 import { isNotebook } from '../../locations/location';
 import { serverRoot } from '../../locations/serverRoot';
-import { Cluster, ICurrentNotebook, IKernelRecords } from '../../tokens';
+import {
+  Cluster,
+  ICurrentNotebook,
+  IKernelRecords,
+  OpenNotebookPanel
+} from '../../tokens';
 
 /**
  * The cluster that a notebook uses: the attached one that its kernel used last, and no other one once that has ended,
@@ -36,19 +41,21 @@ export function attachedTo(
     : (living[0] ?? naming.pop() ?? running.pop() ?? null);
 }
 
-/** That notebooks other than the current one use a cluster; empty if none does. */
+/** That notebooks other than the current one use a cluster, or have variables there; empty if none does. */
 export function othersText(
-  cluster: Pick<Cluster, 'notebooks'>,
+  cluster: Pick<Cluster, 'former_notebooks' | 'notebooks'>,
   { path, startedAs }: Pick<ICurrentNotebook, 'path' | 'startedAs'>,
   records: Pick<IKernelRecords, 'notebookName'>,
   trans: TranslationBundle
 ): string {
   const own = startedAs ?? path;
-  const others = cluster.notebooks.filter(
-    notebook => !own || !isNotebook(own, notebook, serverRoot())
-  );
-  const names = others.map(notebook => records.notebookName(notebook));
-  return names.length
+  const others = (notebooks: readonly string[]): string[] =>
+    notebooks
+      .filter(notebook => !own || !isNotebook(own, notebook, serverRoot()))
+      .map(notebook => records.notebookName(notebook));
+  const names = others(cluster.notebooks);
+  const former = others(cluster.former_notebooks);
+  const uses = names.length
     ? trans._n(
         '%2 uses it, too.',
         '%2 use it, too.',
@@ -56,6 +63,10 @@ export function othersText(
         listed(names, trans)
       )
     : '';
+  const used = former.length
+    ? trans.__('%1 used it earlier.', listed(former, trans))
+    : '';
+  return [uses, used].filter(Boolean).join(' ');
 }
 
 /**
@@ -80,6 +91,19 @@ export function usedBy(
     return living.find(c => c.id === last) ?? null;
   }
   return living.length === 1 ? living[0] : null;
+}
+
+/** The same of an open notebook; null for one that never had a kernel, such as the executed notebook of a job. */
+export function clusterOf(
+  clusters: readonly Cluster[],
+  panel: OpenNotebookPanel,
+  records: Pick<IKernelRecords, 'kernelPath' | 'lastCluster'>
+): Cluster | null {
+  const path = records.kernelPath(panel);
+  const last = records.lastCluster(panel);
+  return panel.sessionContext.hasNoKernel && last === null
+    ? attachedTo(clusters, path)
+    : usedBy(clusters, path, last);
 }
 
 function isLiving({ state }: Cluster): boolean {

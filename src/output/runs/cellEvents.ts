@@ -13,7 +13,7 @@ import { isDetached, readOutputs } from './cellOutput';
 import { Cluster } from '../../tokens';
 import { SummaryPart } from './outcome';
 import { endedWith, IRun, isOver, readRun, RUN_KEY } from './storedRun';
-import { Stops } from './stops';
+import { Stops } from './kernelReports';
 
 /** Events of cells, and their listeners. */
 export interface IWatchOptions {

@@ -13,6 +13,7 @@ import {
   write
 } from './notebookDocument';
 import { JournalOutputs } from './journalOutputs';
+import { ExecutedRequests } from './kernelReports';
 import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
 import { OutputRestorer } from './outputRestorer';
@@ -52,6 +53,10 @@ export class NotebookRuns implements IDisposable {
       isWriting: () => this._restorer.isWriting,
       messages: _panel.sessionContext.iopubMessage
     });
+    this._executed = new ExecutedRequests(
+      _panel.sessionContext.iopubMessage,
+      request => this._begun(request)
+    );
     this._restarts = new KernelRestarts(_panel, storage());
     this._restorer = new OutputRestorer(
       _services.serverSettings,
@@ -85,6 +90,7 @@ export class NotebookRuns implements IDisposable {
     if (!this._isDisposed) {
       this._isDisposed = true;
       this._watch.dispose();
+      this._executed.dispose();
       this._writers.dispose();
       this._restarts.dispose();
       this._records.want(this, false);
@@ -149,6 +155,11 @@ export class NotebookRuns implements IDisposable {
     return requestOf(cell) !== null;
   }
 
+  /** Whether this page's kernel executes the cell, which is not queued behind other cells there any more. */
+  isExecuting(cell: CodeCell): boolean {
+    return this._executed.has(requestOf(cell));
+  }
+
   /** Whether other people may have the notebook open, and see this page's changes at once. */
   get isShared(): boolean {
     return !!this._panel.context.model.collaborative;
@@ -193,6 +204,16 @@ export class NotebookRuns implements IDisposable {
     if (!this._isDisposed && !this._restorer.isWriting && !cell.isDisposed) {
       this._sync(cell, this._notebook());
       this._records.want(this, this._waiting.size > 0);
+    }
+  }
+
+  /** The kernel executes a request now. */
+  private _begun(request: string): void {
+    const cell = this._panel.content.widgets.find(
+      w => w instanceof CodeCell && requestOf(w) === request
+    );
+    if (cell instanceof CodeCell) {
+      this._changed.emit(cell);
     }
   }
 
@@ -278,6 +299,7 @@ export class NotebookRuns implements IDisposable {
 
   private _changed = new Signal<this, CodeCell | null>(this);
   private _isDisposed = false;
+  private _executed: ExecutedRequests;
   /** Whether the notebook's cells are there. */
   private _isReady = false;
   /** Runs with output that the server had dropped, and that was restored. */

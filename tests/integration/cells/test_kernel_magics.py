@@ -230,9 +230,9 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
         assert other.run("%distributed stop").stdout == (
             "second is stopped. It was also used by owner.ipynb, whose variables there are gone, too.\n"
         )
-        # its kernel is still attached to these, but runs no cell there
+        # their kernels keep these, but run no cell there
         assert other.run("%distributed attach").stdout.splitlines() == [
-            "nb: 2 ranks, used by owner.ipynb, and earlier by this notebook",
+            "nb: 2 ranks, used earlier by this notebook and owner.ipynb",
             "own: 1 rank, used earlier by this notebook",
             "Use it in this notebook: %distributed attach nb",
         ]

@@ -76,6 +76,8 @@ def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
         "old: 2 ranks, used earlier by this notebook",
         "Use it in this notebook: %distributed attach nb",
     ]
+    left = replace(named("left", "d/a.ipynb"), former_notebooks=("b.ipynb", "c.ipynb"))
+    assert choice([left])[0] == "left: 2 ranks, used by a.ipynb, and earlier by this notebook and b.ipynb"
 
 
 def test_who_stops_a_cluster_is_told_which_other_notebooks_have_used_it() -> None:
@@ -83,6 +85,10 @@ def test_who_stops_a_cluster_is_told_which_other_notebooks_have_used_it() -> Non
     assert cluster_choice.stopped("nb", named("nb", "c.ipynb"), "c.ipynb") == "nb is stopped."
     assert cluster_choice.stopped("nb", named("nb", "d/a.ipynb", "b.ipynb", "c.ipynb"), "c.ipynb") == (
         "nb is stopped. It was also used by a.ipynb and b.ipynb, whose variables there are gone, too."
+    )
+    left = replace(named("nb", "c.ipynb"), former_notebooks=("d/a.ipynb", "c.ipynb"))
+    assert cluster_choice.stopped("nb", left, "c.ipynb") == (
+        "nb is stopped. It was also used by a.ipynb, whose variables there are gone, too."
     )
 
 

@@ -35,6 +35,26 @@ async def test_who_kept_the_head_warm_does_not_hold_the_world_that_another_start
 
 
 @pytest.mark.asyncio
+async def test_a_notebook_that_uses_another_world_is_a_former_one_and_keeps_its_lease() -> None:
+    leases = Leases(lambda _: None, lambda: 60.0)
+    leases.detach(CLIENT)
+    assert (leases.notebooks, leases.former_notebooks) == ((), ()), "it was never attached"
+    leases.take(CLIENT, attach=True)
+    leases.detach(CLIENT)
+    assert (leases.notebooks, leases.former_notebooks) == ((), ("a.ipynb",))
+    assert leases.held
+    other_window = Lease("kernel", "elsewhere", 21, 3.0, notebook="a.ipynb")
+    leases.take(other_window, attach=True)
+    assert (leases.notebooks, leases.former_notebooks) == (("a.ipynb",), ()), "another kernel of it came"
+    leases.release(other_window)
+    leases.take(CLIENT, attach=True)
+    assert (leases.notebooks, leases.former_notebooks) == (("a.ipynb",), ()), "it came back"
+    leases.detach(CLIENT)
+    leases.release(CLIENT)
+    assert leases.former_notebooks == ()
+
+
+@pytest.mark.asyncio
 async def test_a_world_ends_with_its_server_once_the_kernels_of_that_have_ended() -> None:
     ended: list[bool] = []
     leases = Leases(ended.append, lambda: 60.0)

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../testing/clusters';
+import { Cluster } from '../tokens';
+import { awaitedStart } from './startText';
+
+/** The id of the cluster that a kernel of `e.ipynb` waits for. */
+function awaited(
+  clusters: readonly Cluster[],
+  last: string | null = null,
+  isKnown = true
+): string | undefined {
+  const found = awaitedStart({ clusters, isKnown }, 'e.ipynb', last);
+  return typeof found === 'object' ? found.id : found;
+}
+
+it('is the cluster that starts for the notebook, and none once it is there', () => {
+  const starting = makeCluster({ id: 'a', state: 'starting' });
+  const ready = makeCluster({ id: 'b' });
+  expect(awaited([starting])).toBe('a');
+  expect(awaited([ready])).toBeUndefined();
+  // the notebook's own one has ended, so its kernel starts another one
+  expect(awaited([starting], 'ended')).toBe('a');
+  // another notebook starts one, and this one has its own
+  expect(awaited([starting, ready], 'b')).toBeUndefined();
+  expect(awaited([starting, ready])).toBeUndefined();
+});
+
+it('is not known before a frame has told of it', () => {
+  expect(awaited([])).toBe('unknown');
+  expect(awaited([makeCluster({ state: 'failed' })])).toBe('unknown');
+  expect(awaited([], null, false)).toBeUndefined();
+});
