@@ -12,12 +12,11 @@ from dtrain_lab.machine import atomic_files
 from dtrain_lab.machine.logs import kept_logs
 from dtrain_lab.services import paths
 from dtrain_lab.wire.clients import Lease
-from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.endings import SUFFIX, Ending
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 KEPT_S = 7 * 86400.0
-SUFFIX = ".ended"
 HEAD_LOG = "head.log"
 
 

@@ -11,6 +11,12 @@ EndedBy = Literal["server", "kernel", "terminal", "python", "shutdown", "idle", 
 "shutdown", the end of the Jupyter server that held it; or nobody: its head was killed."""
 
 
+SUFFIX = ".ended"
+"""Ending of the file beside a head's record in which a client, or the head, notes how its cluster ended."""
+CELLS_SUFFIX = ".cells"
+"""Ending of the file beside a head's record in which it leaves how the last runs of its cells ended."""
+
+
 class Ending(Struct, frozen=True):
     """The end of a cluster that somebody, or its idle limit, has stopped, or whose head was killed.
 

@@ -35,6 +35,8 @@ class Leases:
         self._detached = False
         self._server_left = False
         """Whether a server has released its lease, and none has taken one since."""
+        self.ended_with_server = False
+        """Whether the world ends because a server was stopped that held it."""
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -69,9 +71,10 @@ class Leases:
         # a server that is stopped releases its lease before its kernels end, and release theirs
         self._server_left = self._server_left or lease.kind == "server"
         ends = lease in self._held and self._drop(lease) and not self._detached
+        self.ended_with_server = ends and self._server_left and lease.kind in ("server", "kernel")
         if ends:
             self._end()
-        return ends and self._server_left and lease.kind in ("server", "kernel")
+        return self.ended_with_server
 
     def expect(self) -> None:
         """At the head's start: wait the adoption time for the first lease."""

@@ -62,7 +62,7 @@ class Lifetime:
         self._stop = stop
         self.limit = Limit()
         # a world on other machines lives until it is stopped, idle, or its allocation ends
-        over: Callable[[], None] = partial(stop, "") if settings.remote is None else _nothing
+        over: Callable[[], None] = self._over if settings.remote is None else _nothing
         self.leases = Leases(over, partial(adoption_s, settings, snapshot))
         self._joined = self._reached = False
 
@@ -79,6 +79,11 @@ class Lifetime:
         if self._remote is None or self._cells.busy or self._membership.state.phase != "ready":
             return None
         return self._remote.idle_s - self._snapshot.idle_s
+
+    def _over(self) -> None:
+        """Stop a world that nobody holds."""
+        with_server = self.leases.ended_with_server
+        self._stop("", Ending("shutdown", at=time.time()) if with_server else None)
 
     def check_idle(self) -> None:
         """Stop a world on other machines that has been idle for too long."""

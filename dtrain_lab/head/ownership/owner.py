@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.diagnoses import Diagnoses
-from dtrain_lab.head.lifetime import head_record
+from dtrain_lab.head.lifetime import head_record, last_cells
 from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.nodes.engines import Engines
 from dtrain_lab.head.ownership import messages
@@ -103,6 +103,8 @@ class Owner:
             await world.over.wait()
         finally:
             limit.cancel()
+            # before clients find the head gone
+            last_cells.leave(settings, world.cells.records(last=True), world.state.ending)
             world.membership.close()
             nodes.leave(world.heir)
             self._engines.close()

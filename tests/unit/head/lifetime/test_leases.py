@@ -39,6 +39,7 @@ async def test_a_world_ends_with_its_server_once_the_kernels_of_that_have_ended(
         leases.take(lease, attach=True)
     assert not leases.release(server), "its kernel still holds it"
     assert leases.release(CLIENT), "who released it notes how the world has ended"
+    assert leases.ended_with_server, "and so does the head"
     assert ended == ["over"]
     leases.take(CLIENT, attach=True)
     leases.take(server, attach=False)
