@@ -35,6 +35,8 @@ class EndedClusters:
         self.summaries: dict[str, Summary] = {}
         """The last state of clusters, by id, oldest first."""
         self._last: dict[str, Cluster] = {}
+        self._running: dict[str, list[str]] = {}
+        """Ids of the notebook cells that ran or waited when each cluster was last seen."""
         self._ran: set[str] = set()
         self._untold: dict[str, Cluster] = {}
         self._told: set[str] = set()
@@ -56,6 +58,8 @@ class EndedClusters:
                 self.summaries = _latest(self.summaries, cluster.id, cluster.summary, MOST_ENDED)
         elif cluster.state not in BEFORE:
             self._ran.add(cluster.id)
+            cells = [*(c.cell_id for c in cluster.running), *(c.cell_id for c in cluster.waiting)]
+            self._running[cluster.id] = [cell for cell in cells if cell is not None]
         self._last[cluster.id] = replace(cluster, ranks=(), running=(), waiting=(), may=())
 
     def gone(self, identity: str, *, told: bool, ending: Ending | None = None) -> None:
@@ -66,10 +70,14 @@ class EndedClusters:
             told: A page is open, which tells it.
             ending: How it has ended; None if nobody has noted it. What the head has said is preferred.
         """
+        running = self._running.pop(identity, None)
         if identity not in self.summaries:
             summary = (
                 _unnoted("unknown", at=time.time()) if ending is None else cluster_endings.summary(ending)
             )
+            if running is not None and ending is not None and ending.by == "killed":
+                # its head has not left how its cells ended: those that ran have ended with it
+                summary = replace(summary, values={**summary.values, "running": running})
             self.summaries = _latest(self.summaries, identity, summary, MOST_ENDED)
         self._gone(identity, told=told)
 

@@ -12,7 +12,9 @@ EndedBy = Literal["server", "kernel", "terminal", "python", "shutdown", "idle", 
 
 
 SUFFIX = ".ended"
-"""Ending of the name of the file, beside the records of heads, that says how a cluster has ended."""
+"""Ending of the file beside a head's record in which a client, or the head, notes how its cluster ended."""
+CELLS_SUFFIX = ".cells"
+"""Ending of the file beside a head's record in which it leaves how the last runs of its cells ended."""
 
 
 class Ending(Struct, frozen=True):

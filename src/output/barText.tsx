@@ -28,6 +28,9 @@ export function BarText(props: {
   const { head, rest } = props.outcome;
   const problem = problemOf(status);
   const time = unbroken(timeText(status, trans));
+  const lost = status.partial && (
+    <span>{trans.__('Output that was not saved is lost.')}</span>
+  );
   // the ranks of a cell that has not reached its cluster yet are unknown, or there are none
   const count = ranks.length > 0 && !status.starts && (
     <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
@@ -65,10 +68,19 @@ export function BarText(props: {
     );
   }
   if (state === 'failed') {
-    return <Said head={head || trans.__('Failed.')} text={rest} time={time} />;
+    return (
+      <>
+        <Said head={head || trans.__('Failed.')} text={rest} time={time} />{' '}
+        {lost}
+      </>
+    );
   }
   if (state === 'interrupted') {
-    return <Interrupted {...props} time={time} />;
+    return (
+      <>
+        <Interrupted {...props} time={time} /> {lost}
+      </>
+    );
   }
   if (state === 'not run') {
     const why = rest ? `${head} ${rest}` : head;
@@ -87,7 +99,7 @@ export function BarText(props: {
   }
   return (
     <>
-      {count} <span>{time}</span>{' '}
+      {count} <span>{time}</span> {lost}
       {problem && <span>{unbroken(problemText(problem, trans))}</span>}{' '}
       {state === 'running' && problem?.kind !== 'unknown' && (
         <span>

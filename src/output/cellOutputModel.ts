@@ -14,7 +14,7 @@ import { Choice } from './lines/parts';
 import { ICellOutput, IMagic, magicOf, readOutputs } from './runs/cellOutput';
 import { endedRanks, IClusterRecord, IRun, isOver } from './runs/storedRun';
 import { trimOutputs } from './runs/trimOutputs';
-import { IRunStatus, runStatusOf } from './runStatus';
+import { IRunStatus, isStripped, runStatusOf } from './runStatus';
 import { ILeft, MOST_LINES } from './text/leftLines';
 import { IWhole, wholeOf, withWhole } from './wholeOutput';
 
@@ -123,7 +123,10 @@ export class CellOutputModel implements IDisposable {
     const isShown =
       !!output &&
       !cell.outputHidden &&
-      (!over || output.ranks.length > 0 || !!output.failure || kept);
+      (!over ||
+        output.ranks.length > 0 ||
+        !!output.failure ||
+        (kept && !isStripped(cell)));
     this._tick(isShown && !over);
     this._shown =
       output && status && isShown

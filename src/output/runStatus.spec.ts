@@ -60,7 +60,7 @@ it('never says done of what is not known to be', () => {
   expect(of(3, null, '%distributed wait')).toBe('done');
   const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
   expect(
-    runStatusOf(cell(null), null, kept, false, QUIET, names)
+    runStatusOf(cell(null, undefined, 1), null, kept, false, QUIET, names)
   ).toMatchObject({
     state: 'interrupted',
     seconds: 2,
@@ -68,7 +68,10 @@ it('never says done of what is not known to be', () => {
   });
   const done: IRun = { ...kept, state: 'done' };
   expect(of(3, done)).toBe('done');
-  expect(of(null, done)).toBeNull(); // outputs were stripped from the notebook
+  // outputs and numbers were stripped from the notebook
+  for (const state of ['done', 'failed', 'interrupted', 'not run'] as const) {
+    expect(of(null, { ...kept, state })).toBeNull();
+  }
   expect(
     runStatusOf(cell(null, undefined, 1), null, done, false, QUIET, names).state
   ).toBe('done'); // the notebook was saved during the run

@@ -29,6 +29,8 @@ export interface IRunStatus {
   plain?: boolean;
   /** Whether its kernel restarted before it ended. */
   restarted?: boolean;
+  /** Whether its cluster has ended before the notebook had all of its output. */
+  partial?: boolean;
   /** Its result in parts, if it failed. */
   said?: readonly SummaryPart[];
   /** Whether it was last known to run or wait, and no cluster knows how it ended. */
@@ -103,12 +105,7 @@ export function runStatusOf(
   if (live) {
     return { ...nothing, state: earlier ? 'running' : begun };
   }
-  // tools that strip outputs, for example before a commit, keep the cell's metadata
-  const stripped =
-    run?.state === 'done' &&
-    executionCount === null &&
-    cell.model.outputs.length === 0;
-  if (run && !run.cleared && !stripped) {
+  if (run && !run.cleared && !isStripped(cell)) {
     const over = isOver(run.state);
     const times = run.started !== undefined && run.ended !== undefined;
     return {
@@ -119,6 +116,7 @@ export function runStatusOf(
       ranks: run.ranks,
       plain: run.plain,
       restarted: run.restarted,
+      partial: run.partial,
       said: run.said
     };
   }
@@ -127,6 +125,17 @@ export function runStatusOf(
   }
   const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
+}
+
+/**
+ * Whether a cell that does not run has neither output nor a number: tools that strip those, for example before a
+ * commit, keep the metadata with the stored run.
+ */
+export function isStripped({ model }: CodeCell): boolean {
+  const { executionCount, executionState, outputs } = model;
+  return (
+    executionCount === null && executionState !== 'running' && !outputs.length
+  );
 }
 
 function hasError({ model: { outputs } }: CodeCell): boolean {

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.diagnoses import Diagnoses
-from dtrain_lab.head.lifetime import head_record
+from dtrain_lab.head.lifetime import head_record, last_cells
 from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.nodes.engines import Engines
 from dtrain_lab.head.ownership import messages
@@ -103,12 +103,14 @@ class Owner:
             await world.over.wait()
         finally:
             limit.cancel()
+            # before clients find the head gone
+            last_cells.leave(settings, world.cells.records(last=True))
+            if (ending := self.state.ending) is not None and ending.by == "shutdown":
+                head_record.note_end(settings, ending)
             world.membership.close()
             nodes.leave(world.heir)
             self._engines.close()
             await nodes.close(END_WITHIN_S, handing_on=bool(world.heir))
-            if (ending := self.state.ending) is not None and ending.by == "shutdown":
-                head_record.note_end(settings, ending)
             head_record.remove(settings)
             lifetime.over()
 

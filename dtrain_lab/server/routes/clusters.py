@@ -10,10 +10,10 @@ from jupyter_server.auth.decorator import authorized
 from msgspec.structs import replace
 from tornado import web
 
-from dtrain_lab.errors import DtrainError, Forbidden
+from dtrain_lab.errors import DtrainError, Forbidden, NotFound, Unreachable
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.server.routes.cluster_route import ClusterRoute
-from dtrain_lab.services import notebook_clusters
+from dtrain_lab.services import last_cells, notebook_clusters
 from dtrain_lab.services.connection import requests
 from dtrain_lab.services.worlds import recovery
 from dtrain_lab.wire import clients
@@ -123,9 +123,19 @@ class CellsHandler(ClusterRoute):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Return queued, running and ended cells, oldest first; with `last=1`, each cell's last run."""
-        connection = await self.connection(identity)
-        self.answer(await connection.ask(clients.ListCells(bool(self.number("last", 0)))))
+        """Return queued, running and ended cells, oldest first; with `last=1`, each cell's last run.
+
+        Of a cluster that has ended on this machine in the last week: the last run of each cell.
+        """
+        last = bool(self.number("last", 0))
+        try:
+            connection = await self.connection(identity)
+            self.answer(await connection.ask(clients.ListCells(last)))
+        except (NotFound, Unreachable):
+            left = await asyncio.to_thread(last_cells.of, identity)
+            if left is None:
+                raise
+            self.answer(left)
 
 
 class MetricsHandler(ClusterRoute):

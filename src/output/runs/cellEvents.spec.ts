@@ -2,7 +2,8 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
-import { Cluster } from '../../tokens';
+import { record, result } from '../../testing/record';
+import { CellRecord, Cluster } from '../../tokens';
 import { CellWatch } from './cellEvents';
 import { IRun, readRun, RUN_KEY } from './storedRun';
 
@@ -55,7 +56,9 @@ function ended(
   values: Cluster['summary']['values'],
   { source = '%%distributed', count = null as number | null, error = '' } = {},
   state: IRun['state'] = 'running',
-  isCut = false
+  isCut = false,
+  left: CellRecord | null | undefined = null,
+  endedWithCluster = true
 ): IRun | null {
   const model = new CodeCellModel({});
   model.sharedModel.setSource(source);
@@ -79,9 +82,13 @@ function ended(
     isCut: () => isCut,
     messages: new Signal({})
   } as unknown as ConstructorParameters<typeof CellWatch>[0]);
-  watch.endUnrecorded({ model } as unknown as CodeCell, ({ cluster }) =>
-    cluster === 'c' ? { code: 'stopping', values, text: '' } : null
-  );
+  watch.endUnrecorded({ model } as unknown as CodeCell, {
+    endingOf: ({ cluster }) =>
+      cluster === 'c' ? { code: 'stopping', values, text: '' } : null,
+    leftRecord: () => left,
+    endedWithCluster: () => endedWithCluster,
+    hearEnding: () => undefined
+  });
   watch.dispose();
   return readRun(model.getMetadata(RUN_KEY));
 }
@@ -110,6 +117,21 @@ it('says of a cell how its cluster has ended', () => {
   // it had ended before its cluster
   expect(ended(killed, { count: 2 })?.state).toBe('running');
   expect(ended({ by: 'unknown', at: 9 })?.state).toBe('running');
+});
+
+it('never says of a cell that had ended before that the end of its cluster ended it', () => {
+  const stopped = { by: 'terminal', at: 99 };
+  const of = (left?: CellRecord | null, more = {}): IRun | null =>
+    ended(stopped, more, 'running', false, left, false);
+  const done = record({ result: result() });
+  const known = { state: 'done', started: 10, ended: 12.5 };
+  expect(of(done)).toMatchObject({ ...known, partial: true });
+  // the kernel has reported its end: all of its output is there
+  expect(of(done, { count: 3 })).toMatchObject(known);
+  expect(of(done, { count: 3 })?.partial).toBeUndefined();
+  // what the cluster has left is being read; it has left nothing
+  expect(of(undefined)?.state).toBe('running');
+  expect(of(null)?.state).toBe('running');
 });
 
 it('says of a cell that a stopping server has interrupted that its cluster has ended with the server', () => {
@@ -163,7 +185,12 @@ it('does not take the time of a reconnection for the time of an end', async () =
   isCut = true;
   model.executionState = 'idle';
   isCut = false;
-  watch.endUnrecorded(cell, () => null);
+  watch.endUnrecorded(cell, {
+    endingOf: () => null,
+    leftRecord: () => null,
+    endedWithCluster: () => false,
+    hearEnding: () => undefined
+  });
   const run = readRun(model.getMetadata(RUN_KEY));
   expect(run?.state).toBe('interrupted');
   expect(run?.ended).toBeUndefined();

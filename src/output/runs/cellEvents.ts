@@ -10,9 +10,18 @@ import {
   write
 } from './notebookDocument';
 import { isDetached, readOutputs } from './cellOutput';
+import { CellRecords } from './cellRecords';
 import { Cluster } from '../../tokens';
 import { SummaryPart } from './outcome';
-import { endedWith, IRun, isOver, readRun, RUN_KEY } from './storedRun';
+import {
+  endedWith,
+  IRun,
+  isOver,
+  leftRun,
+  numberOf,
+  readRun,
+  RUN_KEY
+} from './storedRun';
 import { Stops } from './kernelReports';
 
 /** Events of cells, and their listeners. */
@@ -37,6 +46,12 @@ export interface IWatchOptions {
   messages: ISignal<unknown, KernelMessage.IMessage>;
 }
 
+/** What is known of the ends of clusters. */
+type Ends = Pick<
+  CellRecords,
+  'endingOf' | 'leftRecord' | 'endedWithCluster' | 'hearEnding'
+>;
+
 /** Cell → the message of this page's last run of it, in any view of its notebook. */
 const asked = new WeakMap<ICodeCellModel, string>();
 
@@ -57,6 +72,32 @@ function hasSucceeded({ model }: CodeCell): boolean {
   return (
     executionCount !== null && !failed && !isDetached(sharedModel.getSource())
   );
+}
+
+/** The cluster of a cell has ended: keep what it has left of the cell's run, or else how it ended. */
+function endAsLeft(
+  cell: CodeCell,
+  run: IRun,
+  ending: Cluster['summary'],
+  ends: Ends
+): void {
+  const { model } = cell;
+  const record = ends.leftRecord(run);
+  if (record) {
+    const number = numberOf(record);
+    write(cell, leftRun(run, record, ending, model.executionCount === number));
+    model.executionCount = number;
+    model.executionState = 'idle';
+  } else if (
+    record === null &&
+    !hasSucceeded(cell) &&
+    ends.endedWithCluster(run, model.id)
+  ) {
+    const over = endedWith(run, ending);
+    if (over) {
+      write(cell, over);
+    }
+  }
 }
 
 /** Tracks the messages by which this page runs cells, their ends, and when outputs are cleared. */
@@ -155,20 +196,21 @@ export class CellWatch {
   }
 
   /**
-   * The record of a cell whose cluster has ended is gone: keep what the kernel reported, or else how the cluster ended.
+   * The record of a cell whose cluster has ended is gone: keep what the kernel reported, or else what the cluster has
+   * left, or else how it ended.
    *
-   * @param endingOf - how the cluster of a run has ended; null if that is not known.
+   * @param ends - what is known of the ends of clusters.
    */
-  endUnrecorded(
-    cell: CodeCell,
-    endingOf: (run: IRun) => Cluster['summary'] | null
-  ): void {
+  endUnrecorded(cell: CodeCell, ends: Ends): void {
     const run = readRun(cell.model.getMetadata(RUN_KEY));
     const ended = this._endedAt.get(cell);
     if (!run || run.cleared || isOver(run.state) || this._options.isCut()) {
       return;
     }
-    const ending = endingOf(run);
+    const ending = ends.endingOf(run);
+    if (!ending) {
+      ends.hearEnding(run);
+    }
     if (!ending && ended === undefined) {
       return;
     }
@@ -177,9 +219,8 @@ export class CellWatch {
     const withServer =
       output.failure?.interrupted && ending?.values.by === 'shutdown';
     if (!output.failure || withServer) {
-      const over = ending && !hasSucceeded(cell) && endedWith(run, ending);
-      if (over) {
-        write(cell, over);
+      if (ending) {
+        endAsLeft(cell, run, ending, ends);
       }
     } else if (ended !== undefined) {
       const { interrupted, stopped } = output.failure;

@@ -31,6 +31,7 @@ export class CellRecords implements IDisposable {
 
   dispose(): void {
     this._model.changed.disconnect(this._look, this);
+    this._hearing?.dispose();
     this._poll.dispose();
     Signal.clearData(this);
   }
@@ -66,6 +67,45 @@ export class CellRecords implements IDisposable {
   /** How the cluster of a run has ended; null if that is not known, or it has not. */
   endingOf({ cluster }: IRun): Cluster['summary'] | null {
     return (cluster && this._model.endings[cluster]) || null;
+  }
+
+  /** Hear once how the cluster of a run has ended, also while there is nothing else to watch. */
+  hearEnding({ cluster }: IRun): void {
+    if (cluster && !this._heard.has(cluster)) {
+      this._heard.add(cluster);
+      this._hearing ??= this._model.watch();
+      this.refresh();
+    }
+  }
+
+  /**
+   * The record of a run that the head of its cluster has left at its end; null if it has left none, undefined until
+   * that is known.
+   */
+  leftRecord(run: IRun): CellRecord | null | undefined {
+    const { cluster = '' } = run;
+    const ending = this.endingOf(run);
+    // a head that was killed has left nothing
+    if (!ending || ending.values.by === 'killed') {
+      return null;
+    }
+    const left = this._left.get(cluster);
+    if (!left) {
+      const ends = this._model.clusters.some(c => c.id === cluster);
+      if (!ends && !this._reading.has(cluster)) {
+        void this._readLeft(cluster);
+      }
+      return undefined;
+    }
+    return left.find(({ id }) => id === run.run) ?? null;
+  }
+
+  /** Whether a run of which nobody has left a record ended with its cluster, and not before, as far as anybody knows. */
+  endedWithCluster(run: IRun, cell: string): boolean {
+    const { by, running } = this.endingOf(run)?.values ?? {};
+    const ran =
+      by === 'killed' && (!Array.isArray(running) || running.includes(cell));
+    return ran || this._cut.has(run.run);
   }
 
   /** Whether there is no connection to the server, so that nobody knows how clusters have ended meanwhile. */
@@ -113,12 +153,32 @@ export class CellRecords implements IDisposable {
         c.metrics.verdicts.map(v => v.id)
       ]),
       Object.keys(this._model.endings),
-      this.isCut
+      this.isCut,
+      !!this._hearing && !!this._model.lastFrameAt
     ]);
     if (records !== this._lastRecords) {
       this._lastRecords = records;
       this.refresh();
     }
+  }
+
+  /** Read what the head of a cluster that has ended has left. */
+  private async _readLeft(id: string): Promise<void> {
+    this._reading.add(id);
+    try {
+      const path = '/clusters/{identity}/cells';
+      const asked = { id, query: { last: 1 } };
+      this._left.set(id, await request(this._settings, 'GET', path, asked));
+    } catch (error) {
+      if (error instanceof RequestError) {
+        this._left.set(id, []);
+      } else if (!(error instanceof ServerConnection.NetworkError)) {
+        throw error; // without a server, it is asked again once there is one
+      }
+    } finally {
+      this._reading.delete(id);
+    }
+    this._changed.emit();
   }
 
   private async _readAll(): Promise<void> {
@@ -127,6 +187,10 @@ export class CellRecords implements IDisposable {
       await this._read();
       this._changed.emit();
     } while (this._again);
+    if (this._model.lastFrameAt) {
+      this._hearing?.dispose();
+      this._hearing = null;
+    }
     if (!this._wanted.size) {
       void this._poll.stop();
     }
@@ -134,8 +198,10 @@ export class CellRecords implements IDisposable {
 
   private async _read(): Promise<void> {
     const alive = this._model.clusters.map(c => c.id);
-    for (const id of this._records.keys()) {
+    for (const [id, records] of this._records) {
       if (!alive.includes(id)) {
+        const cut = records.filter(({ state }) => state !== 'ended');
+        cut.forEach(record => this._cut.add(record.id));
         this._records.delete(id);
       }
     }
@@ -165,6 +231,16 @@ export class CellRecords implements IDisposable {
     frequency: { interval: EVERY, backoff: true, max: 30_000 },
     standby: 'when-hidden'
   });
+  /** Runs that had not ended when this page heard of their clusters last. */
+  private _cut = new Set<string>();
+  /** Clusters of whose ends this page has asked. */
+  private _heard = new Set<string>();
+  /** Keeps the connection until it has told of them. */
+  private _hearing: IDisposable | null = null;
+  /** Cluster that has ended → the records that its head has left. */
+  private _left = new Map<string, readonly CellRecord[]>();
+  /** Clusters of which these are being read. */
+  private _reading = new Set<string>();
   private _records = new Map<string, readonly CellRecord[]>();
   private _lastRecords = '';
   private _wanted = new Set<object>();

@@ -266,7 +266,7 @@ export class NotebookRuns implements IDisposable {
     }
     const found = this._records.find(notebook, cell.model.id);
     if (!found) {
-      this._watch.endUnrecorded(cell, run => this._records.endingOf(run));
+      this._watch.endUnrecorded(cell, this._records);
       return false;
     }
     const { record } = found;

@@ -7,6 +7,7 @@ import {
   enameOf,
   INotebook,
   isOf,
+  leftRun,
   misses,
   readRun,
   runOf,
@@ -134,6 +135,45 @@ it('shows the output of a background cell in it only once it has failed', () => 
   expect(misses(failed, running, 3)).toBe(true);
   expect(misses(failed, { ...running, cleared: true }, 3)).toBe(false);
   expect(misses(failed, { ...running, state: 'failed' }, 3)).toBe(false);
+});
+
+it('takes the end of a run from what its cluster has left, not from the end of the cluster', () => {
+  const half = runOf(record({ state: 'running', ended_at: null }));
+  const run = { ...half, cluster: 'c' };
+  const ending = (by: string, at = 300): Parameters<typeof leftRun>[2] => ({
+    code: 'stopping',
+    values: { by, at },
+    text: ''
+  });
+  const of = (
+    left: Parameters<typeof leftRun>[1],
+    by = 'terminal',
+    at = 300
+  ): ReturnType<typeof leftRun> => leftRun(run, left, ending(by, at), false);
+  const done = record({ result: result() });
+  const known = { ...runOf(done), partial: true };
+  expect(known).toMatchObject({ state: 'done', started: 10, ended: 12.5 });
+  expect(of(done)).toEqual(known);
+  expect(leftRun(run, done, ending('idle'), true)).toEqual(runOf(done));
+
+  // it ran until the cluster was stopped; no head knows that the server stops it
+  const said = [{ code: 'stopped', values: { at: 12.6 }, text: '' }];
+  const cut = record({ result: result({ said, failures: [failure] }) });
+  const stopped = of(cut, 'shutdown', 13);
+  expect(stopped).toMatchObject({ state: 'failed', started: 10, ended: 12.5 });
+  expect(stopped.said?.[0].values).toEqual({ by: 'shutdown', at: 13 });
+  expect(stopped.partial).toBeUndefined();
+  expect(of(cut, 'unknown').said?.[0].values).toEqual({ at: 12.6 });
+
+  // the server has interrupted it before it stopped the cluster; long before that, its user has
+  const taken = record({ result: result({ interrupted: true }) });
+  expect(of(taken, 'shutdown', 13)).toMatchObject({
+    state: 'failed',
+    ended: 12.5,
+    said: [{ code: 'stopped' }]
+  });
+  expect(of(taken, 'shutdown').state).toBe('interrupted');
+  expect(of(taken, 'terminal', 13).state).toBe('interrupted');
 });
 
 it('reads no run from what is none', () => {

@@ -45,6 +45,8 @@ export interface IRun {
   cluster?: string;
   /** Whether the user has cleared its output, which is not restored. */
   cleared?: boolean;
+  /** Whether its cluster has ended before the notebook had all of its output. */
+  partial?: boolean;
 }
 
 /** A record, and its cluster. */
@@ -183,6 +185,45 @@ export function endedWith(
     said: [part],
     ...(values.at ? { ended: round(Number(values.at)) } : {})
   };
+}
+
+/** Seconds that a server which stops takes at most from the interrupt of its kernels to the end of its clusters. */
+const STOPPING_S = 15;
+
+/**
+ * A run of a cluster that has ended, from the record that the cluster's head has left.
+ *
+ * @param ending - the last state of the cluster.
+ * @param isWhole - whether the notebook has all of its output.
+ */
+export function leftRun(
+  run: IRun,
+  record: CellRecord,
+  ending: Cluster['summary'],
+  isWhole: boolean
+): IRun {
+  const { said = [], interrupted } = record.result ?? {};
+  const end = record.ended_at;
+  const { by, at } = ending.values;
+  const stopped = said.length > 0 && said.every(p => p.code === 'stopped');
+  // a server interrupts the cells of its kernels before it stops their clusters, and no head knows that
+  const withServer =
+    interrupted &&
+    by === 'shutdown' &&
+    end !== null &&
+    Number(at) - end < STOPPING_S;
+  const cut = stopped || withServer ? endedWith(run, ending) : null;
+  const over: IRun = {
+    ...(cut ?? runOf(record)),
+    ...(end !== null && { ended: round(end) })
+  };
+  if (run.restarted && !record.detached) {
+    over.restarted = true;
+  }
+  if (!isWhole && !stopped && !withServer) {
+    over.partial = true;
+  }
+  return over;
 }
 
 /** To 10 µs: a cell of 6.6 ms must not become one of 7 ms when its cluster has stopped. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.server.ended_clusters import MOST_UNTOLD, EndedClusters
+from dtrain_lab.wire.cells import RunningCell, WaitingCell
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.summary import Summary
@@ -54,6 +55,18 @@ def test_a_killed_head_and_a_failure_are_told_and_what_a_page_saw_or_never_ran_i
         ("gone", "Ended."),  # nobody says that it was stopped
     ]
     assert ended.summaries["seen"].values["by"] == "killed", "pages that are open tell it"
+
+
+def test_of_a_killed_head_it_is_known_which_cells_ran() -> None:
+    ended = EndedClusters()
+    runs = RunningCell("[3]", "a.ipynb", (0, 1), 1.0, cell_id="three")
+    waits = WaitingCell("[4]", "a.ipynb", "four")
+    for name, by in {"killed": "killed", "stopped": "terminal"}.items():
+        ended.seen(named(name, running=(runs,), waiting=(waits,)))
+        ended.seen(named(name, "stopping"))  # its head has ended the cells
+        ended.gone(name, told=True, ending=Ending(by, at=9.0))  # type: ignore[arg-type]
+    assert ended.summaries["killed"].values["running"] == ["three", "four"]
+    assert "running" not in ended.summaries["stopped"].values
 
 
 def test_few_are_kept_and_none_that_was_started_again() -> None:

@@ -150,7 +150,7 @@ def test_a_server_tells_of_a_head_that_was_killed_in_the_frame_without_its_clust
     hub._forget("said")
     frame = msgspec.json.decode(hub.frame(1, acts=True, columns=False))
     assert {i: s["values"] for i, s in frame["ended"].items()} == {
-        "killed": {"by": "killed", "at": NOW, "log": "/logs/1"},
+        "killed": {"by": "killed", "at": NOW, "log": "/logs/1", "running": []},
         "said": {"by": "terminal", "at": 8.0},
     }
 
