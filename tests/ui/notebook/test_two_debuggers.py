@@ -89,8 +89,8 @@ print('ran', c)"""
 
 def test_ranks_are_taken_over_from_the_notebook_that_debugs_them(lab: Lab, page: Any) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
-    first = lab.notebook("first.ipynb", [START.replace("3", "2"), STOPS])
-    second = lab.notebook("second.ipynb", [ATTACH, STOPS])
+    first = lab.notebook("holds.ipynb", [START.replace("3", "2"), STOPS])
+    second = lab.notebook("refused.ipynb", [ATTACH, STOPS])
     open_notebook(page, lab, first)
     run_cell(page, 0)
     page.get_by_text("two is ready").wait_for()
@@ -124,7 +124,7 @@ def test_ranks_are_taken_over_from_the_notebook_that_debugs_them(lab: Lab, page:
     show(second)
     front.locator(".jp-DebuggerBugButton[aria-pressed='false']").click()
     ranks.get_by_text("The debugger is not attached to the ranks.").wait_for()
-    ranks.get_by_text("first.ipynb is debugging these ranks. Turn the debugger off there first.").wait_for()
+    ranks.get_by_text("holds.ipynb is debugging these ranks. Turn the debugger off there first.").wait_for()
     toggle_breakpoint(page, front.locator(".jp-CodeCell").nth(1), 4)
     front.locator(".jp-CodeCell").nth(1).locator(POINT).wait_for()
     ranks.get_by_role("button", name="Go to the paused ranks").click()
