@@ -46,6 +46,9 @@ def reply(
         case "setBreakpoints" if first:
             state, breakpoints = _placed(state, path_in(request), first)
             return state, _ok(request, {"breakpoints": breakpoints}), (events.state_event(state),)
+        case "setBreakpoints" if kernel is not None and path_in(request) in state.cells:
+            # no rank is attached, and the kernel has no breakpoint in a cell of ranks: these wait for ranks
+            return state, _ok(request, {"breakpoints": _waiting(state, path_in(request))}), ()
         case "dtrain/breakpoint":
             return _one_breakpoint(state, request, arguments, first)
         case "pause" | "dtrain/pause" if kernel is None and first:
@@ -163,6 +166,14 @@ def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]
     ]
 
 
+def _waiting(state: State, path: str) -> list[Dap]:
+    """Breakpoints that ranks get once they are attached. JupyterLab shows those that are verified."""
+    return [
+        {"line": point.line, "verified": True, "source": {"path": path}}
+        for point in state.points.get(path, ())
+    ]
+
+
 def _best(answers: Sequence[Sequence[Dap]], count: int) -> list[Dap]:
     """Of all ranks' answers for each breakpoint, return one that says it is set, if any does."""
     full = [points for points in answers if len(points) == count]
@@ -249,7 +260,7 @@ def _off(state: State) -> State:
         )
         for r in state.ranks
     )
-    state = replace(state, ranks=ranks, on=False, offers_steps=False)
+    state = replace(state, ranks=ranks, on=False, offers_steps=False, held_elsewhere=False)
     return replace(state, points={}, filters=(), notes=(), moving="continue", stepping=())
 
 

@@ -164,6 +164,8 @@ class State(Struct, frozen=True):
     interrupted: dict[int, str] = {}
     """Of a failed cell that is looked at: rank → the collective that it was interrupted in."""
     notes: tuple[str, ...] = ()
+    held_elsewhere: bool = False
+    """Whether the debugger was refused, as another client debugs the ranks."""
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
     stepping: tuple[int, ...] = ()

@@ -77,6 +77,8 @@ class DebugView(Struct, frozen=True):
     bringing: StepsToCollective | None = None
     reached: bool = False
     """Whether a rank has stopped since the cell began."""
+    held_elsewhere: bool = False
+    """Whether the debugger was refused, as another client debugs the ranks."""
 
 
 def view(state: State) -> DebugView:
@@ -108,6 +110,7 @@ def view(state: State) -> DebugView:
         state.outcome.failed and bool(state.outcome.unfinished) and not state.outcome.raised,
         state.bringing,
         state.reached,
+        state.held_elsewhere,
     )
 
 

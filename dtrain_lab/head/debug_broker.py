@@ -78,7 +78,7 @@ class DebugBroker:
         if holder is not None and holder.client != client:
             raise Conflict(
                 f"{PurePath(holder.who).name} is debugging these ranks.",
-                "Turn its debugger off first, or end it.",
+                "Turn the debugger off there first.",
                 code="debugger_held",
             )
         if holder is None and processes.is_here(order.system):

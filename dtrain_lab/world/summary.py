@@ -181,6 +181,9 @@ def _paused(paused: Mapping[int, str], waiting: Mapping[int, str], size: int, at
     summary = {"error": error.text, "raised": rank_names.compact(error.ranks)} if error else {}
     if at:
         summary["at"] = at
+    if waiting:
+        operations = ",".join(sorted(set(waiting.values())))
+        summary |= {"waiting": rank_names.compact(waiting), "operations": operations}
     text, ranks = paused_sentence(paused, waiting, at), rank_names.compact(paused)
     return _say("paused", text, ranks=ranks, count=len(paused), total=size, **summary)
 

@@ -2818,6 +2818,8 @@ export interface components {
             error: string;
             failed: boolean;
             focus: number | null;
+            /** @default false */
+            held_elsewhere: boolean;
             /** @default [] */
             inside: string[];
             /** @default [] */

@@ -4,17 +4,15 @@ import {
   NotebookActions,
   NotebookPanel
 } from '@jupyterlab/notebook';
-import { KernelMessage } from '@jupyterlab/services';
 
 import { dotsIn } from '../jupyterlab/breakpointGutter';
 import { DebuggerService } from '../jupyterlab/debuggerService';
 import { Conditions } from './conditions';
 import { EditedCells, IEditedCell } from './editedCells';
 import { KernelEnd } from './model/kernelEnd';
+import { sendAtOnce } from './model/kernelRequest';
 import { DebugModel } from './model/model';
 import { codeCellsOf, debuggedNotebook } from './model/notebookOf';
-
-type Request = KernelMessage.IDebugRequestMsg['content'];
 
 /**
  * Keep the breakpoints of cells with their text, also if a cell is run right after an edit.
@@ -38,12 +36,11 @@ export function followEdits(
     }));
   const edited = new EditedCells(debug, service, {
     cells,
-    // at once, unlike the session: it must be on its way before the cell is
     send: (command, args) => {
-      const request = { type: 'request', seq: 0, command, arguments: args };
       const { kernel } = debug.session?.connection ?? {};
-      // rejected if the kernel ends before it answers: the next one receives all breakpoints
-      kernel?.requestDebug(request as Request).done.catch(() => undefined);
+      if (kernel) {
+        sendAtOnce(kernel, command, args);
+      }
     },
     asking: (code, lines) => conditions.asking(code, lines)
   });

@@ -33,7 +33,8 @@ import { Conditions } from './conditions';
 import { EndWithJob } from './endWithJob';
 import { followEdits } from './followEdits';
 import { FileGutters } from './marks/fileGutters';
-import { holdClicks } from './heldClicks';
+import { holdCells } from './marks/heldCells';
+import { holdClicks } from './marks/heldClicks';
 import { addDebugJob } from './debugJob';
 import { ExceptionFilters } from './exceptionFilters';
 import { KeptBreakpoints } from './keptBreakpoints';
@@ -51,6 +52,7 @@ import { addSections } from './sidebar/sections';
 import { sayRefusedPauses } from '../jupyterlab/refusedPause';
 import { SessionQueue } from './sessionQueue';
 import { endPostMortemOnStop } from './sidebar/stopPostMortem';
+import { takeOver } from './takeOver';
 import { tellBriefly } from '../ui/text/toast';
 
 /** What is given back to JupyterLab when the plugin is deactivated: its methods, and its sidebar's sections. */
@@ -149,6 +151,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         void highlightCurrentLine(debug, tracker);
       }
     );
+    holdCells(queue, tracker);
     const parts = { ...args, app, tracker, queue, records };
     const ends = new EndWithJob({ ...parts, kept, state });
     added = DisposableSet.from([
@@ -159,7 +162,11 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       ...(queries ? [queries] : []),
       ...(search ? [search] : []),
       holdClicks(queue),
-      addSections(sidebar, { ...args, unreported }, report)
+      addSections(
+        sidebar,
+        { ...args, unreported, takeOver: takeOver(parts) },
+        report
+      )
     ]);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));

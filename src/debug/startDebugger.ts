@@ -127,8 +127,15 @@ export async function turnOffOthers(
       );
     }
     app.shell.activateById(other.id); // the bug acts only in the notebook in front
+    // and on the kernel at which the session is, which follows the notebook in front later
+    await queue.query(other);
     await queue.idle();
     await pressDebugButton(other, debug, queue);
+    if ((await debuggerOf(other)).isStarted) {
+      throw new Error(
+        trans.__('The debugger of %1 is still on. Turn it off first.', name)
+      );
+    }
     tellBriefly(
       trans.__(
         '%1 is debugged now. The debugger of %2 is off, as both use %3.',

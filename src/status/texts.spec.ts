@@ -109,6 +109,12 @@ it('says in a few words that ranks are paused', () => {
     summary: { code: 'paused', values: {}, text: 'Paused on 1 rank.' }
   });
   expect(statusText(paused, trans)).toBe('local-2: paused on 1 rank');
+  const values = { waiting: '1', operations: 'all_reduce' };
+  const beside = { ...paused, summary: { ...paused.summary, values } };
+  expect(statusOf(beside, 'open', trans)).toMatchObject({
+    text: 'local-2: paused on 1 rank, rank 1 waits in all_reduce',
+    short: 'local-2: paused on 1 rank'
+  });
 });
 
 it('shows metrics of steps that are made now only', () => {

@@ -11,6 +11,7 @@ import {
   formatRanks,
   formatSpan,
   formatTime,
+  listed,
   unbroken
 } from '../metrics/format';
 import { GlyphKind } from '../verdicts/glyphKind';
@@ -72,6 +73,23 @@ function holdUpWords(
 ): string | null {
   const verdict = holdUpOf(cluster.metrics);
   return verdict ? briefly(verdict, trans) : null;
+}
+
+/** "rank 1 waits in all_reduce", for paused ranks; empty if no rank does. */
+function waitingWords(
+  { summary: { values } }: Cluster,
+  trans: TranslationBundle
+): string {
+  const waiting = ranksIn(values.waiting);
+  return waiting.length
+    ? trans._n(
+        'rank %2 waits in %3',
+        'ranks %2 wait in %3',
+        waiting.length,
+        formatRanks(waiting),
+        listed(String(values.operations ?? '').split(','), trans)
+      )
+    : '';
 }
 
 /** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are connected. */
@@ -256,7 +274,8 @@ export function statusText(
     const words = count
       ? trans._n('paused on %1 rank', 'paused on %1 ranks', count)
       : stateWord('paused', trans);
-    return trans.__('%1: %2', name, words);
+    const more = short ? '' : waitingWords(cluster, trans);
+    return trans.__('%1: %2', name, [words, more].filter(Boolean).join(', '));
   }
   const { samples_per_s, comm_overhead, comm_overhead_error } = cluster.metrics;
   const current = cluster.metrics.current && !ENDED.includes(cluster.state);

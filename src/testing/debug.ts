@@ -32,6 +32,7 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     sentence: 'Paused on 2 ranks.',
     waits: [],
     notes: [],
+    held_elsewhere: false,
     failed: false,
     error: '',
     raised: [],

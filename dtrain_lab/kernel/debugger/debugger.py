@@ -134,7 +134,7 @@ class KernelDebugger:
         try:
             await self._begin_job()
         except DtrainError as error:
-            self._say(str(error))
+            self._say_refusal(error)
 
     async def _know_cells(self) -> None:
         """Map the front end's paths to the job's cells, and set the existing breakpoints in them."""
@@ -214,7 +214,7 @@ class KernelDebugger:
                 again = Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None)
                 self._again = again.start()
         except DtrainError as error:
-            self._say(str(error))
+            self._say_refusal(error)
             return str(error)
         return ""
 
@@ -244,14 +244,18 @@ class KernelDebugger:
             await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
         return done(message)
 
-    def _say(self, note: str) -> None:
-        self._debugging.state = replace(self._debugging.state, notes=(note,))
+    def _say_refusal(self, error: DtrainError) -> None:
+        held = error.code == "debugger_held"
+        self._debugging.state = replace(self._debugging.state, notes=(str(error),), held_elsewhere=held)
         self._emit(events.state_event(self._debugging.state))
 
     # ---- requests
 
     async def process_request(self, message: Dap) -> Dap:
         """Serve a Debug Adapter Protocol request of the front end; called in the control thread."""
+        if message["command"] == "dtrain/sending":
+            self._sent.announce(pending=bool(message["arguments"]["pending"]))
+            return done(message)
         with self._sent.serving(message["command"]):
             return await self._serve(message)
 

@@ -2,6 +2,9 @@
 
 A page that runs a cell right after an edit sends the breakpoints of its new text, and then the cell. The
 kernel's control thread receives the first and its main thread the second, at the same time.
+
+A click in the gutter makes the page ask the kernel several times, one request after the other. A page that
+runs a cell meanwhile says so before the cell, and again once it has sent all breakpoints.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ TURNS = 5
 TURN_S = 0.001
 WITHIN_S = 2.0
 """Seconds after which a cell is run anyway: a rank may not answer."""
+ANNOUNCED_WITHIN_S = 15.0
+"""Further seconds if the page has said that more are to come: it may have been closed since."""
 
 
 class SentBefore:
@@ -25,6 +30,16 @@ class SentBefore:
 
     def __init__(self) -> None:
         self._serving = 0
+        self._announced = False
+        """Whether the page has yet to send breakpoints that were set before the cell was run."""
+
+    def announce(self, *, pending: bool) -> None:
+        """Called in the control thread when the page says whether it has yet to send breakpoints.
+
+        Args:
+            pending: Whether it has.
+        """
+        self._announced = pending
 
     @contextmanager
     def serving(self, command: str) -> Iterator[None]:
@@ -55,8 +70,12 @@ class SentBefore:
             quiet = 0
             while quiet < TURNS:
                 await asyncio.sleep(TURN_S)
-                quiet = 0 if self._serving else quiet + 1
+                quiet = 0 if self._serving or self._announced else quiet + 1
             served.set()
 
         io_loop.add_callback(serve)
-        return served.wait(WITHIN_S)
+        try:
+            return served.wait(WITHIN_S) or (self._announced and served.wait(ANNOUNCED_WITHIN_S))
+        finally:
+            if not served.is_set():  # or an interrupt: the next cell does not wait for this page again
+                self._announced = False

@@ -135,6 +135,7 @@ class DebugSession:
         self.state = replace(
             self.state, on=True, notes=(), began_before=began_before, ended=False, attaching=False
         )
+        self.state = replace(self.state, held_elsewhere=False)
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
         self._emit(events.state_event(self.state))

@@ -14,6 +14,8 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 
 POLL_S = 1.0
+AFTER_LOSS_POLL_S = 0.5
+"""The same while a rank is lost: it is about to be replaced, or the cluster goes on without it."""
 PATIENT_POLLS = 5
 """Number of polls after which a busy rank is attached, too: the interrupt that released it is over."""
 
@@ -50,7 +52,8 @@ class Reattach:
 
     async def _poll(self) -> None:
         while self._holds:
-            await asyncio.sleep(POLL_S)
+            lost = any(rank.phase == "gone" for rank in self._debugging.state.ranks)
+            await asyncio.sleep(AFTER_LOSS_POLL_S if lost else POLL_S)
             try:
                 await self._attach_new_ranks()
             except DtrainError:  # the world is changing, or has ended

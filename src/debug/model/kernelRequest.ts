@@ -1,6 +1,9 @@
 import { IDebugger } from '@jupyterlab/debugger';
+import { Kernel, KernelMessage } from '@jupyterlab/services';
 
 import { sendUnlisted } from '../../jupyterlab/debuggerSession';
+
+type Request = KernelMessage.IDebugRequestMsg['content'];
 
 export interface IAnswer {
   success: boolean;
@@ -33,4 +36,15 @@ export async function ask(
     throw new Refused(answer.message ?? command, answer.code);
   }
   return answer;
+}
+
+/** Send a request to a kernel's debugger, unlike a session at once: it is on its way before a cell is. */
+export function sendAtOnce(
+  kernel: Kernel.IKernelConnection,
+  command: string,
+  args: Record<string, unknown>
+): void {
+  const request = { type: 'request', seq: 0, command, arguments: args };
+  // rejected if the kernel ends before it answers: the next one receives all breakpoints
+  kernel.requestDebug(request as Request).done.catch(() => undefined);
 }

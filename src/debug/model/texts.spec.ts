@@ -197,10 +197,22 @@ it('says of ranks that were not looked at what the headline says of them', () =>
 });
 
 it('says whose variables are listed', () => {
-  const ranks = [rank(0), rank(1, { phase: 'idle' })];
+  const operation = { name: 'all_reduce' } as RankView['operation'];
+  const ranks = [
+    rank(0),
+    rank(1, { phase: 'idle' }),
+    rank(2, { phase: 'running', operation }),
+    rank(3, { phase: 'running' })
+  ];
   expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('Of rank 0:');
   expect(whoseVariables(view(ranks, { focus: 1 }), trans)).toBe(
     'Of the kernel, not of a rank:'
+  );
+  expect(whoseVariables(view(ranks, { focus: 2 }), trans)).toBe(
+    'Of the kernel, as rank 2 waits:'
+  );
+  expect(whoseVariables(view(ranks, { focus: 3 }), trans)).toBe(
+    'Of the kernel, as rank 3 runs:'
   );
   expect(whoseVariables(view(ranks, { on: false }), trans)).toBe('');
   expect(whoseVariables(null, trans)).toBe('');

@@ -314,9 +314,16 @@ export function whoseVariables(
     return '';
   }
   // must fit in one line: on a small screen, the section is hardly higher
-  return rank?.phase === 'paused'
-    ? trans.__('Of rank %1:', rank.rank)
-    : trans.__('Of the kernel, not of a rank:');
+  switch (rank?.phase) {
+    case 'paused':
+      return trans.__('Of rank %1:', rank.rank);
+    case 'running':
+      return rank.operation
+        ? trans.__('Of the kernel, as rank %1 waits:', rank.rank)
+        : trans.__('Of the kernel, as rank %1 runs:', rank.rank);
+    default:
+      return trans.__('Of the kernel, not of a rank:');
+  }
 }
 
 /** The headline while the debugger is on and has no ranks. */

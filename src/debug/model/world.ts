@@ -21,6 +21,14 @@ export interface IDebuggedWorld {
   alarm: Verdict | null;
 }
 
+/** How a notebook whose debugger was refused gets at the ranks that another notebook debugs. */
+export interface ITakeOver {
+  /** Ranks that are paused there, and would run on. */
+  paused: () => readonly number[];
+  /** Debug them here; where some are paused, show the notebook in which they are. */
+  execute: () => Promise<void>;
+}
+
 /** The cluster or job that is debugged; without name and alarm while the server doesn't report it. */
 export function worldOf(
   { clusters, jobs }: Pick<ILiveState, 'clusters' | 'jobs'>,

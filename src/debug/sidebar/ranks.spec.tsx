@@ -6,6 +6,7 @@ import { expect, it, vi } from 'vitest';
 
 import { makeDebugView } from '../../testing/debug';
 import { DebugModel, DebugView } from '../model/model';
+import { ITakeOver } from '../model/world';
 import { Ranks } from './ranks';
 
 const view = (focus: number): DebugView =>
@@ -23,6 +24,36 @@ const view = (focus: number): DebugView =>
     }))
   });
 
+const NOT_HELD: ITakeOver = {
+  paused: () => [],
+  execute: async () => undefined
+};
+
+it('leads from a refused debugger to the ranks that another notebook debugs', () => {
+  const shown = (held_elsewhere: boolean, paused: number[] = []): string =>
+    renderToStaticMarkup(
+      <Ranks
+        model={{ isStarted: true } as unknown as DebugModel}
+        view={makeDebugView({
+          on: false,
+          code: 'off',
+          notes: ['b.ipynb is debugging these ranks.'],
+          held_elsewhere
+        })}
+        job={null}
+        cells={{ nameOfRanks: path => path, ranksOf: () => null }}
+        takeOver={{ ...NOT_HELD, paused: () => paused }}
+        trans={nullTranslator.load('x')}
+        onError={error => expect(error).toBeUndefined()}
+      />
+    );
+  expect(shown(true)).toContain('Debug here instead');
+  expect(shown(true, [1])).toContain('Go to the paused rank');
+  expect(shown(true, [1])).not.toContain('Debug here instead');
+  expect(shown(false)).toContain('b.ipynb is debugging');
+  expect(shown(false)).not.toContain('<button');
+});
+
 it('offers to step the others to a rank only where steps bring them there', () => {
   const shown = (reachable: boolean): string =>
     renderToStaticMarkup(
@@ -33,6 +64,7 @@ it('offers to step the others to a rank only where steps bring them there', () =
         })}
         job={null}
         cells={{ nameOfRanks: path => path, ranksOf: () => null }}
+        takeOver={NOT_HELD}
         trans={nullTranslator.load('x')}
         onError={error => expect(error).toBeUndefined()}
       />
@@ -60,6 +92,7 @@ it('looks at any one of many ranks by keyboard', async () => {
         view={view(focus)}
         job={null}
         cells={{ nameOfRanks: path => path, ranksOf: () => null }}
+        takeOver={NOT_HELD}
         trans={nullTranslator.load('x')}
         onError={error => expect(error).toBeUndefined()}
       />
@@ -128,6 +161,7 @@ function draw(
       view={view}
       job={null}
       cells={{ nameOfRanks: () => name, ranksOf: () => null }}
+      takeOver={NOT_HELD}
       trans={nullTranslator.load('x')}
       onError={error => expect(error).toBeUndefined()}
     />

@@ -16,7 +16,7 @@ import {
   placeOf,
   sentence
 } from '../model/texts';
-import { IShownView } from '../model/world';
+import { IShownView, ITakeOver } from '../model/world';
 
 interface IProps {
   model: DebugModel;
@@ -24,6 +24,8 @@ interface IProps {
   /** Name of the job that is debugged; null for a cluster. */
   job: string | null;
   cells: ICellLookup;
+  /** The way to ranks that another notebook debugs. */
+  takeOver: ITakeOver;
   trans: TranslationBundle;
   /** Called with an error. */
   onError: (error: unknown) => void;
@@ -105,6 +107,12 @@ export function Ranks(props: IProps): JSX.Element {
         view.notes.map(note => (
           <p key={note} className="jp-DtrainDebug-wait">
             {note}
+            {!view.on && view.held_elsewhere && (
+              <>
+                {' '}
+                <TakeOver {...props} />
+              </>
+            )}
           </p>
         ))}
       {ranks.length > 0 && !ended && (
@@ -123,6 +131,27 @@ export function Ranks(props: IProps): JSX.Element {
         </p>
       )}
     </div>
+  );
+}
+
+/** The way to ranks that another notebook debugs. */
+function TakeOver({ takeOver, trans, onError }: IProps): JSX.Element {
+  const paused = takeOver.paused().length;
+  return (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      title={
+        paused
+          ? trans.__('Show the notebook in whose debugger ranks are paused')
+          : trans.__('Turn the other debugger off, and this one on')
+      }
+      onClick={() => void takeOver.execute().catch(onError)}
+    >
+      {paused
+        ? trans._n('Go to the paused rank', 'Go to the paused ranks', paused)
+        : trans.__('Debug here instead')}
+    </button>
   );
 }
 

@@ -13,7 +13,7 @@ import { DebugModel, SetBreakpoint } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
 import { beforeRanks } from '../model/texts';
 import { pointsOf } from '../model/breakpoints';
-import { areAnyHeld, withAlarm, worldOf } from '../model/world';
+import { areAnyHeld, ITakeOver, withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
 
 /** Dependencies of both sections. */
@@ -25,6 +25,7 @@ export interface IDebugWidgets {
   /** Source of a running cell's number, of stuck ranks, and of a job's name. */
   clusters: ILiveState;
   names: CellNames;
+  takeOver: ITakeOver;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -104,7 +105,8 @@ export class RanksSection extends Section {
   }
 
   protected content(): JSX.Element {
-    const { model, debug, clusters, names, trans, onError } = this.args;
+    const { model, debug, clusters, names, takeOver, trans, onError } =
+      this.args;
     const { view } = model;
     const { job, alarm } = worldOf(clusters, view);
     if (!view) {
@@ -122,6 +124,7 @@ export class RanksSection extends Section {
         view={withAlarm(view, alarm)}
         job={job}
         cells={names}
+        takeOver={takeOver}
         trans={trans}
         onError={onError}
       />

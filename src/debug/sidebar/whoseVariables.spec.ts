@@ -55,7 +55,7 @@ it('loads none once the rank runs on', () => {
   const ranks = [0, 1].map(rank => ({ rank, phase: 'running' }));
   model.view = { ...model.view, ranks };
   model.changed.emit();
-  expect(said()).toBe('Of the kernel, not of a rank:');
+  expect(said()).toBe('Of the kernel, as rank 1 runs:');
   variables.scopes = []; // the cell has ended
   variables.changed.emit();
   expect(said()).toBe('');

@@ -179,7 +179,9 @@ def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> No
         said = notebook.run(CELL).stdout
         assert "no debugger on the ranks: A terminal is debugging these ranks." in said
         assert by_rank(said) == {0: ["4.0"], 1: ["4.0"]}
-        assert "A terminal is debugging" in notebook.ask("dtrain/state")["body"]["notes"][0]
+        told = notebook.ask("dtrain/state")["body"]
+        assert told["notes"] == ["A terminal is debugging these ranks. Turn the debugger off there first."]
+        assert told["held_elsewhere"]
         refused = notebook.ask("debugInfo")["body"]
         assert (refused["isStarted"], refused["holdsRanks"]) == (True, False)
     notebook.run(CELL)

@@ -99,6 +99,22 @@ def test_breakpoints_of_ranks_go_to_ranks_and_keep_their_conditions() -> None:
     assert requests.for_kernel(state, of_file)["arguments"]["breakpoints"] == [{"line": 3}]
 
 
+def test_breakpoints_in_a_cell_of_ranks_are_shown_while_no_rank_is_attached() -> None:
+    none = {"success": True, "body": {"breakpoints": []}}
+    request = ask("setBreakpoints", source={"path": CELL}, breakpoints=[{"line": 2}, {"line": 5}])
+    state, orders, answer, _ = serve(State(cells={CELL: MAGIC}), request, kernel=none)
+    assert not orders, "another notebook debugs the ranks"
+    shown = [(point["line"], point["verified"]) for point in answer["body"]["breakpoints"]]
+    assert shown == [(2, True), (5, True)]
+    sent = [order.command for order in requests.catch_up(state, (0, 1))]
+    assert sent == ["dumpCell", "setBreakpoints", "setExceptionBreakpoints"], "once ranks are attached"
+    request = ask("setBreakpoints", source={"path": CELL}, breakpoints=[])
+    assert serve(state, request, kernel=none)[2]["body"]["breakpoints"] == []
+    own = {"success": True, "body": {"breakpoints": [{"line": 3, "verified": True}]}}
+    request = ask("setBreakpoints", source={"path": OWN}, breakpoints=[{"line": 2}])
+    assert serve(state, request, kernel=own)[2] is own, "an ordinary cell"
+
+
 TEXT = """import torch
 
 def one(x):

@@ -18,8 +18,8 @@ class Debugging:
     closed = False
 
     def __init__(self) -> None:
-        attached = (True, False, True)
-        self.state = State(on=True, ranks=tuple(RankView(r, attached=on) for r, on in enumerate(attached)))
+        ranks = (RankView(0, attached=True), RankView(1, phase="gone"), RankView(2, attached=True))
+        self.state = State(on=True, ranks=ranks)
         self.attached_after: list[int] = []
         self.connection = self
 
@@ -42,7 +42,8 @@ class Debugging:
 async def test_ranks_that_a_cluster_goes_on_without_are_forgotten_at_the_next_poll(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reattach, "POLL_S", 0.0)
+    monkeypatch.setattr(reattach, "POLL_S", 3600.0)  # a loss is followed sooner
+    monkeypatch.setattr(reattach, "AFTER_LOSS_POLL_S", 0.0)
     debugging: Any = Debugging()
     ended: list[bool] = []
     task = Reattach(debugging, debugging, None, lambda _: None, lambda: ended.append(True)).start()

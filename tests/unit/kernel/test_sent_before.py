@@ -61,3 +61,31 @@ def test_it_is_run_anyway_while_a_rank_evaluates_or_does_not_answer(
     monkeypatch.setattr(sent_before, "WITHIN_S", 0.01)
     with sent.serving("setBreakpoints"):
         assert not sent.wait(control)
+
+
+def test_a_cell_waits_for_breakpoints_that_the_page_has_yet_to_send(
+    control: IOLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent, served = SentBefore(), []
+
+    async def receive() -> None:
+        while not waits.is_set():
+            await asyncio.sleep(0)
+        for command in ("dumpCell", "debugInfo", "setBreakpoints"):
+            await asyncio.sleep(sent_before.TURN_S * sent_before.TURNS * 4)  # the page's turn
+            with sent.serving(command):
+                served.append(command)
+        sent.announce(pending=False)
+
+    waits = threading.Event()
+    sent.announce(pending=True)
+    control.add_callback(receive)
+    control.add_callback(waits.set)
+    assert sent.wait(control)
+    assert served == ["dumpCell", "debugInfo", "setBreakpoints"]
+
+    sent.announce(pending=True)
+    monkeypatch.setattr(sent_before, "WITHIN_S", 0.01)
+    monkeypatch.setattr(sent_before, "ANNOUNCED_WITHIN_S", 0.01)
+    assert not sent.wait(control), "the page was closed"
+    assert sent.wait(control), "and the next cell does not wait for it"

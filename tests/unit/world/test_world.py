@@ -230,7 +230,8 @@ def test_ranks_that_the_debugger_has_paused_are_said_to_be_with_the_error_that_h
     state, error = ready(3), "ValueError: bad value 10"
     said = summarize("it", state, Metrics(), (), paused={0: "", 2: ""}, waiting={1: "barrier"})
     assert said.text == "Paused on 2 ranks. Rank 1 waits in barrier."
-    assert said.values == {"ranks": "0,2", "count": 2, "total": 3}
+    waits = {"waiting": "1", "operations": "barrier"}
+    assert said.values == {"ranks": "0,2", "count": 2, "total": 3, **waits}
     said = summarize("it", state, Metrics(), (), paused={0: "", 2: error})
     assert said.text == "Paused on 2 ranks. Rank 2 raised ValueError: bad value 10."
     assert (said.values["error"], said.values["raised"]) == (error, "2")

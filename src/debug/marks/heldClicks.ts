@@ -1,7 +1,16 @@
 import { DisposableDelegate, IDisposable } from '@lumino/disposable';
+import { ISignal } from '@lumino/signaling';
 
-import { clickBeside, clickIn } from '../jupyterlab/breakpointGutter';
-import { SessionQueue } from './sessionQueue';
+import { clickBeside, clickIn } from '../../jupyterlab/breakpointGutter';
+
+/** The queued uses of the debug session. */
+export interface IQueue {
+  /** Whether there are any. */
+  readonly busy: boolean;
+  readonly busyChanged: ISignal<unknown, void>;
+  /** Resolves once there are none. */
+  idle(): Promise<void>;
+}
 
 /**
  * Hold clicks in the gutter until no kernel is queried.
@@ -13,9 +22,7 @@ import { SessionQueue } from './sessionQueue';
  * @param queue - the queued uses of the debug session.
  * @returns ends it.
  */
-export function holdClicks(
-  queue: Pick<SessionQueue, 'busy' | 'busyChanged' | 'idle'>
-): IDisposable {
+export function holdClicks(queue: IQueue): IDisposable {
   const hold = (event: MouseEvent): void => {
     const click = clickIn(event);
     if (click) {

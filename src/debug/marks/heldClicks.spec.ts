@@ -5,7 +5,7 @@ import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { holdClicks } from './heldClicks';
-import { SessionQueue } from './sessionQueue';
+import { SessionQueue } from '../sessionQueue';
 
 const HEIGHT = 14;
 let view: EditorView;
