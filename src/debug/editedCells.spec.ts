@@ -73,6 +73,19 @@ it('sends the breakpoints of an edited cell for its new text before it is run', 
   expect(listed().sort()).toEqual(['22.py 2', '29.py 3']);
 });
 
+it('removes breakpoints of a text that is gone again, where the kernel answers with them late', async () => {
+  const { cells, edited, listed, set, model } = made();
+  await set(0);
+  const before = new Map(model.breakpoints.breakpoints);
+  cells[0].text = `# edited\n${TEXT}`;
+  edited.begins(cells[0].key);
+  expect(listed()).toEqual(['29.py 3']);
+  model.breakpoints.restoreBreakpoints(
+    new Map([...before, ...model.breakpoints.breakpoints])
+  );
+  expect(listed()).toEqual(['29.py 3']);
+});
+
 it('keeps the dot of a cell that is edited before the kernel has answered', async () => {
   const { cells, edited, listed, set, model, kernel } = made();
   await set(0);

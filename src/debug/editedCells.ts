@@ -61,6 +61,8 @@ export class EditedCells {
     breakpoints.restored.connect(() => {
       this._putBack();
       this._follow();
+      // the kernel may have answered before it received that those of a text are removed
+      this.send();
     });
     updates.add('edits', async (update, ...args) => {
       // it reads all breakpoints anew, which would remove the dots of cells whose new text has none yet
