@@ -81,7 +81,7 @@ it('removes breakpoints of a text that is gone again, where the kernel answers w
   edited.begins(cells[0].key);
   expect(listed()).toEqual(['29.py 3']);
   model.breakpoints.restoreBreakpoints(
-    new Map([...before, ...model.breakpoints.breakpoints])
+    new Map([...model.breakpoints.breakpoints, ...before])
   );
   expect(listed()).toEqual(['29.py 3']);
 });
