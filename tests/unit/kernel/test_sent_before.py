@@ -88,4 +88,5 @@ def test_a_cell_waits_for_breakpoints_that_the_page_has_yet_to_send(
     monkeypatch.setattr(sent_before, "WITHIN_S", 0.01)
     monkeypatch.setattr(sent_before, "ANNOUNCED_WITHIN_S", 0.01)
     assert not sent.wait(control), "the page was closed"
+    monkeypatch.setattr(sent_before, "WITHIN_S", 60.0)
     assert sent.wait(control), "and the next cell does not wait for it"
