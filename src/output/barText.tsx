@@ -63,7 +63,7 @@ export function BarText(props: {
   if (props.stopped) {
     return (
       <>
-        <b>{head}</b> <span>{time}</span>
+        <b>{head}</b> <span>{time}</span> {lost}
       </>
     );
   }

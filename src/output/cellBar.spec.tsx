@@ -114,6 +114,10 @@ it('says of a cell only what was known when the server was last heard of', () =>
 it('calls a cell whose cluster somebody stopped no failure', () => {
   const text = said('failed', [0, 1], 'The cluster was stopped.');
   expect(text).toBe('The cluster was stopped.');
+  const unsaved = { partial: true };
+  expect(said('failed', [0, 1], 'The cluster was stopped.', unsaved)).toMatch(
+    /stopped\. +Output that was not saved is lost\.$/
+  );
 });
 
 it('says where a cell is paused, and no time as if it ran', () => {

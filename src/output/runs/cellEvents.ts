@@ -85,7 +85,10 @@ function endAsLeft(
   const record = ends.leftRecord(run);
   if (record) {
     const number = numberOf(record);
-    write(cell, leftRun(run, record, ending, model.executionCount === number));
+    // this page has received all that the cell wrote before its end, or before the cluster's
+    const isWhole =
+      model.executionCount === number || ends.endedWithCluster(run, model.id);
+    write(cell, leftRun(run, record, ending, isWhole));
     model.executionCount = number;
     model.executionState = 'idle';
   } else if (

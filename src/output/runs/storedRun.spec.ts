@@ -162,7 +162,8 @@ it('takes the end of a run from what its cluster has left, not from the end of t
   const stopped = of(cut, 'shutdown', 13);
   expect(stopped).toMatchObject({ state: 'failed', started: 10, ended: 12.5 });
   expect(stopped.said?.[0].values).toEqual({ by: 'shutdown', at: 13 });
-  expect(stopped.partial).toBeUndefined();
+  expect(stopped.partial).toBe(true);
+  expect(leftRun(run, cut, ending('shutdown'), true).partial).toBeUndefined();
   expect(of(cut, 'unknown').said?.[0].values).toEqual({ at: 12.6 });
 
   // the server has interrupted it before it stopped the cluster; long before that, its user has

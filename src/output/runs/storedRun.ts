@@ -220,7 +220,7 @@ export function leftRun(
   if (run.restarted && !record.detached) {
     over.restarted = true;
   }
-  if (!isWhole && !stopped && !withServer) {
+  if (!isWhole) {
     over.partial = true;
   }
   return over;
