@@ -194,7 +194,8 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
             share, error, step, without, text_of.communication_in_loop(share, error, step, without, step)
         )
     notes = [note]
-    if step and metrics.data_s:
+    measured = metrics.data_error is not None  # by a diagnosis, which finds no waiting for a fast loader
+    if step and (metrics.data_s or measured) and metrics.data_s is not None:
         share, without = metrics.data_s / step, step - metrics.data_s
         text = text_of.data_in_loop(share, LEAST_ERROR, step, without, step)
         data = Check(share, LEAST_ERROR, step, without, text)

@@ -92,8 +92,7 @@ def splits_with_measured(
     data = measured_data(diagnosis)
     if data is not None:
         splits = _with_data(splits, samples, data.share)
-    estimate = max((split.error for split in splits.values()), default=0.0)
-    check = _communication(diagnosis, estimate)
+    check = _communication(diagnosis)
     return splits if check is None else communication.with_measured(splits, check.share, check.error)
 
 
@@ -111,17 +110,11 @@ def _with_data(splits: dict[int, Split], samples: Sequence[RankSample], share: f
     }
 
 
-def _communication(diagnosis: Diagnosis | None, estimate_error: float | None) -> Check | None:
-    """Measured communication that replaces the estimate; None if there is none.
-
-    If waiting for data was too unsteady to measure, the parts of a step are no more certain than before.
-    """
-    if diagnosis is None or diagnosis.slow_rank is not None or diagnosis.communication is None:
+def _communication(diagnosis: Diagnosis | None) -> Check | None:
+    """Measured communication that replaces the estimate; None if there is none."""
+    if diagnosis is None or diagnosis.slow_rank is not None:
         return None
-    check, data = diagnosis.communication, diagnosis.data
-    if data is not None and is_unsteady(data.share, data.error):
-        return replace(check, error=max(check.error, estimate_error or 0.0))
-    return check
+    return diagnosis.communication
 
 
 def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
@@ -135,7 +128,7 @@ def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
     if data is not None and data_s is not None:
         saved += max(0.0, data_s - data.share * step)
         fields["data_s"] = data_s = data.share * step
-    check = _communication(diagnosis, of.comm_overhead_error)
+    check = _communication(diagnosis)
     if check is not None:
         check = replace(check, share=min(check.share, room_beside_data(step, data_s)))
         saved += step * (share - check.share)
