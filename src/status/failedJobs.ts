@@ -59,6 +59,7 @@ export class FailedJobs implements IDisposable {
       if (!hasEnded(job)) {
         this._active.add(job.id);
         this._unseen.delete(job.id);
+        this._failed.delete(job.id);
       } else if (this._active.delete(job.id) && isFailed(job)) {
         this._unseen.add(job.id);
         this._failed.add(job.id);
