@@ -73,7 +73,27 @@ class JobStates:
         record, made = await self._observer.observe(record)
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)
+        if made.state in JOB_ENDED and record.parent is not None:
+            await self._read_parent(record, made, record.parent)
         return made
+
+    async def _read_parent(self, record: JobRecord, made: Job, parent: str) -> None:
+        """Read the job that one has continued, if it would be resumed from another step now.
+
+        Args:
+            record: Record of the job that has continued it, which has ended.
+            made: The state of that job.
+            parent: Id of the job that it has continued.
+        """
+        known = await self._index.find(parent)
+        before, seen = known if known is not None else (None, None)
+        if before is None or seen is None:
+            return
+        if before.checkpoints == record.checkpoints and seen.checkpoint_step != made.checkpoint_step:
+            try:
+                await self.read(before, fresh=True)
+            except DtrainError as error:  # it is shown as it was
+                log.info("job %s can't be looked at: %s", parent, error)
 
     async def fresh(self, name: str) -> tuple[JobRecord, Job]:
         """Read a job's state now, bypassing the cache.

@@ -238,7 +238,7 @@ class JobSubmitter:
                 ended.add(other.id)
             elif goes_on(other) or continues_the_same(other):
                 raise Conflict(
-                    f"{other.name} ({other.id}) has already resumed from there.",
+                    f"{other.name} ({other.id}) already continues this job.",
                     f"Cancel it first: dtrain-lab job cancel {other.id}",
                 )
             else:

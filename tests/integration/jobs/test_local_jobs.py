@@ -499,6 +499,8 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     assert again.wait(60) == "succeeded", again.logs()
     assert again.logs().count("goes on after 2") == 2
     assert again.info()["checkpoint_step"] == 3
+    listed = {each["id"]: each["checkpoint_step"] for each in terminal("job", "list")}
+    assert listed[job.id] == 3, "it would be resumed from there, too"
     folder = Path(job.info()["directory"]) / "checkpoints" / "step-3"
     assert [(folder / f"part-{rank}").read_text() for rank in range(2)] == ["whole", "whole"]
     with pytest.raises(Conflict, match="contains checkpoints of saves"):
@@ -766,7 +768,7 @@ def test_jobs_that_clash(tmp_path: Path) -> None:
     job.cancel()
     assert job.wait(30) == "cancelled"
     again = job.resume()
-    with pytest.raises(Conflict, match="has already resumed from there"):
+    with pytest.raises(Conflict, match="already continues this job"):
         job.resume()
     (tmp_path / "go").touch()
     wait_until(lambda: not of_job(again.id), 60, "its end, at which nobody looks")
