@@ -39,7 +39,7 @@ UNWATCHED_S = 120.0
 """Seconds without news of a job's head after which it counts as gone: NFS may hide its news for 60 s."""
 UNWATCHED = Reason(
     "unwatched",
-    "Nothing watches the ranks any more: the job's head has ended, or can't write to the job's folder.",
+    "Nothing watches the ranks: the job's head has ended, or can't write to the job's folder.",
     "The ranks go on without metrics, stacks and warnings about hangs. Look at head.log in the job's folder.",
 )
 

@@ -5,6 +5,7 @@ A notebook that was saved in mid-run can't tell otherwise whether a cell had end
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -38,10 +39,11 @@ def leave(settings: HeadSettings, cells: Sequence[CellRecord]) -> None:
         return
     path = Path(settings.record).with_suffix(CELLS_SUFFIX)
     try:
-        for old in path.parent.glob(f"*{CELLS_SUFFIX}"):
-            if time.time() - old.stat().st_mtime > KEPT_S:
-                old.unlink(missing_ok=True)
         atomic_files.swap(path, msgspec.json.encode(ran[-MOST:]))
+        for old in path.parent.glob(f"*{CELLS_SUFFIX}"):
+            with contextlib.suppress(FileNotFoundError):  # another head that ends removes it, too
+                if time.time() - old.stat().st_mtime > KEPT_S:
+                    old.unlink()
     except OSError as error:
         log.warning("could not note how the cells have ended: %s", error)
 

@@ -103,16 +103,23 @@ class Owner:
             await world.over.wait()
         finally:
             limit.cancel()
-            # before clients find the head gone
-            last_cells.leave(settings, world.cells.records(last=True))
-            if (ending := self.state.ending) is not None and ending.by == "shutdown":
-                head_record.note_end(settings, ending)
+            self._leave_notes()
             world.membership.close()
             nodes.leave(world.heir)
             self._engines.close()
             await nodes.close(END_WITHIN_S, handing_on=bool(world.heir))
             head_record.remove(settings)
             lifetime.over()
+
+    def _leave_notes(self) -> None:
+        """Leave how cells and the world end, before clients find the head gone."""
+        ending = self.state.ending
+        try:
+            last_cells.leave(self._settings, self.world.cells.records(last=True))
+            if ending is not None and ending.by == "shutdown":
+                head_record.note_end(self._settings, ending)
+        except Exception as error:  # noqa: BLE001 # the world has to end all the same
+            supervision.here().fault("head.end", error)
 
     # ---- what clients ask and see
 

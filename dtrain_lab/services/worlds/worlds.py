@@ -228,9 +228,11 @@ class Worlds:
         """
         record = next((r for r in await asyncio.to_thread(self.running) if r.id == cluster), None)
         if record is not None:
-            with contextlib.suppress(Unreachable):
+            try:
                 connection = await self.reach(record)
                 await connection.ask(clients.AcquireLease(self.lease, detach=True), within_s)
+            except DtrainError as error:  # also of another version
+                log.info("%s goes on naming this notebook: %s", record.name, error)
 
     async def resize(self, connection: ClusterConnection, ranks: int) -> Cluster:
         """Change a world's number of ranks, and wait until it can run cells again.
