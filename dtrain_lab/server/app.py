@@ -149,7 +149,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
         """End the server's work; clusters that no other client holds stop, or wait for the next server."""
         self.hub.farewell(clusters_stop=self.stop_clusters)
         self.hub.stop()
-        await self.hub.leave(clusters_stop=self.stop_clusters)
+        await self.hub.leave()
         if self.stop_clusters:
             await self.worlds.release()
         self.worlds.close()

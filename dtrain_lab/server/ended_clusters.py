@@ -17,9 +17,9 @@ from dtrain_lab.wire.summary import Summary
 T = TypeVar("T")
 MOST_ENDED = 20
 MOST_UNTOLD = 5
-UNASKED = ("", "idle", "killed", "unknown", "away")
+UNASKED = ("", "idle", "killed", "unknown", "away", "shutdown")
 """Who has ended a cluster that nobody has stopped: its idle limit, or what its reason says; or its head was
-killed, or nobody has noted how it ended, "away" if there was no server then."""
+killed, or nobody has noted how it ended, "away" if there was no server then; or its server was stopped."""
 BEFORE = ("pending", "starting", "connecting")
 """States of a cluster that has not run yet."""
 
@@ -103,7 +103,7 @@ class EndedClusters:
         self._gone(identity, told=False)
 
     def stopped(self, identities: Iterable[str]) -> None:
-        """Note that clusters stop, as was asked for: nobody has to be told."""
+        """Note that the end of clusters was told by another server, or asked for: nobody has to be told."""
         self._ran.difference_update(identities)
 
     def recall(self, clusters: Iterable[Cluster]) -> None:

@@ -229,14 +229,8 @@ class Hub:
         if first:
             self._ended.tell()
 
-    async def leave(self, *, clusters_stop: bool) -> None:
-        """Keep, for the next server, what pages are to be told; call it after `stop`.
-
-        Args:
-            clusters_stop: Whether this machine's clusters stop with the server: of those, nobody is told.
-        """
-        if clusters_stop:
-            self._ended.stopped([i for i, c in self._watched.items() if c.record.remote is None])
+    async def leave(self) -> None:
+        """Keep, for the next server, what pages are to be told; call it after `stop`."""
         await self._ends.save()
 
     async def _renew_leases(self) -> None:

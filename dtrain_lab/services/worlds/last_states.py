@@ -63,8 +63,7 @@ class Fates(NamedTuple):
     """What has become of clusters.
 
     `ended`: id of a cluster that has ended → how it ended; None if no process has noted how. `settled`: ids
-    of clusters whose states are no longer kept, because another server has reported the end, or has stopped
-    the clusters when that server ended.
+    of clusters whose states are no longer kept, because another server has reported the end.
     """
 
     ended: dict[str, Ending | None]

@@ -121,27 +121,29 @@ def test_the_next_server_tells_what_no_page_was_told_of() -> None:
 
 def test_of_clusters_that_ended_without_a_server_those_are_told_that_nobody_has_stopped() -> None:
     ended, disk = EndedClusters(), dict[str, Cluster]()
-    for name in ("unseen", "killed", "idle", "stopped", "runs"):
+    for name in ("unseen", "killed", "idle", "with its server", "stopped", "runs"):
         ended.seen(named(name))
     after = restarted(ended, disk)
     after.gone_before("unseen", None)
     after.gone_before("killed", Ending("killed", at=9.0, log="/logs/killed"))
     after.gone_before("idle", Ending("idle", None, 5.0, 60.0))
+    after.gone_before("with its server", Ending("shutdown", at=5.0))
     after.gone_before("stopped", Ending("kernel", "a.ipynb", 5.0))
     assert [(c.id, c.summary.values) for c in after.untold] == [
         ("unseen", {"by": "away"}),  # nobody knows when
         ("killed", {"by": "killed", "log": "/logs/killed"}),
         ("idle", {"by": "idle", "at": 5.0, "idle_s": 60.0}),
+        ("with its server", {"by": "shutdown", "at": 5.0}),
     ]
     after.seen(replace(named("idle"), id="again"))
     keep(after, disk)
-    assert set(disk) == {"unseen", "killed", "runs", "again"}
+    assert set(disk) == {"unseen", "killed", "with its server", "runs", "again"}
     after.gone("runs", told=True)
     keep(after, disk)
-    assert set(disk) == {"unseen", "killed", "again"}
+    assert set(disk) == {"unseen", "killed", "with its server", "again"}
 
 
-def test_clusters_that_stop_with_their_server_are_not_told() -> None:
+def test_clusters_whose_end_another_server_has_told_are_not_told_again() -> None:
     ended, disk = EndedClusters(), dict[str, Cluster]()
     ended.seen(named("here"))
     ended.seen(named("elsewhere"))
