@@ -43,7 +43,9 @@ function MapSections(props: IMapsProps): JSX.Element {
   const { cluster, points, axis, choice, rankMetrics, selected, trans } = props;
   const map = props.over
     ? trans.__('At its end, by node and device')
-    : trans.__('Now, by node and device');
+    : axis.end === null
+      ? trans.__('When last heard of, by node and device')
+      : trans.__('Now, by node and device');
   const { middle } = ownTimes(cluster.ranks);
   const from = axis.until - axis.window * 1000;
   const rows =

@@ -145,6 +145,24 @@ it('says in the past what the ranks of a cluster did whose head was killed', asy
   clock.mockRestore();
 });
 
+it('says nothing as of now while there is no connection to the server', async () => {
+  const model = makeModel();
+  show(model);
+  const ranks = [0, 1].map(r => makeRank(r));
+  model.receive(makeFrame([makeCluster({ ranks })]));
+  await drawn('Now, by node and device');
+  vi.spyOn(model, 'link', 'get').mockReturnValue('lost');
+  model.changed.emit();
+  await drawn('No connection to the server. These values are from ');
+  const head = view.node.querySelector('.jp-DtrainCluster-head')!;
+  expect(head.textContent.replace(/\s/g, ' ')).toMatch(
+    /^no connectionAt .*: Ready\./
+  );
+  const said = view.node.textContent;
+  expect(said).toContain('When last heard of, by node and device');
+  expect(said).not.toMatch(/\bnow\b/i);
+});
+
 it('gives no advice on a cluster that has ended', async () => {
   const model = makeModel();
   show(model);

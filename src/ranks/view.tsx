@@ -80,10 +80,11 @@ function View(props: IViewProps): JSX.Element {
     passes(choice.filter, f.rank)
   );
   const earlier = shown.points.filter(p => p.at < since);
-  const over = !live && model.link !== 'lost';
+  const cut = model.link === 'lost';
+  const over = !live && !cut;
   // a head that is gone has not said how it ended
-  const past = over && !ENDING.includes(cluster.state);
-  const axis = axisOf(points, earlier, choice.minutes, at, over, trans);
+  const past = cut || (over && !ENDING.includes(cluster.state));
+  const axis = axisOf(points, earlier, choice.minutes, at, !live, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]
@@ -104,7 +105,7 @@ function View(props: IViewProps): JSX.Element {
     />
   ];
   const ranksPart = (
-    <div key="ranks" className="jp-DtrainRanks-ranks" data-over={over}>
+    <div key="ranks" className="jp-DtrainRanks-ranks" data-over={!live}>
       {rankMetrics.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice, over }} />
@@ -150,6 +151,7 @@ function View(props: IViewProps): JSX.Element {
         trans={trans}
         now={past ? at : model.at}
         past={past}
+        cut={cut}
       />
       {live && (
         // an ended cluster can't be measured or changed

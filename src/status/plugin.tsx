@@ -28,6 +28,7 @@ import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../verdicts/sentence';
 import { markTab } from './tabDot';
 import { FailedJobs, failedText, IFailedJobs } from './failedJobs';
+import { clusterOf } from '../cluster/model/notebookCluster';
 import { ISubject, jobsText, statusOf, stuckJobs, subjectOf } from './texts';
 
 /** The status bar's item: state of the notebook's cluster. */
@@ -50,9 +51,12 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const subject = (): ISubject => {
       const panel = tracker?.currentWidget;
-      const path = panel ? records.kernelPath(panel) : null;
-      const last = panel ? records.lastCluster(panel) : null;
-      return subjectOf(model.clusters, path, selection.cluster, last);
+      const own = panel && clusterOf(model.clusters, panel, records);
+      return subjectOf(
+        model.clusters,
+        panel ? own : undefined,
+        selection.cluster
+      );
     };
     markTab(app.shell, model, trans);
     const failed = new FailedJobs(model, id => placeOfJob(app.shell, id));

@@ -18,18 +18,19 @@ it('speaks of the notebook in front, of problems elsewhere, and without a notebo
   const other = makeCluster({ id: 'b', name: 'sft', notebooks: ['b.ipynb'] });
   const ended = makeCluster({ id: 'c', state: 'failed', notebooks: [] });
   const all = [own, other, ended];
-  expect(subjectOf(all, 'a.ipynb', other).cluster).toBe(own);
-  // its first cell runs there
-  expect(subjectOf([ended, other], 'new.ipynb', null).cluster).toBe(other);
-  const none = subjectOf(all.slice(0, 2), 'new.ipynb', other);
+  expect(subjectOf(all, own, other).cluster).toBe(own);
+  const none = subjectOf(all.slice(0, 2), null, other);
   expect(none).toEqual({ cluster: null, others: 2 });
   expect(statusOf(none.cluster, 'open', trans, none.others)).toMatchObject({
     text: 'No cluster · 2 other clusters',
-    short: 'No cluster'
+    short: 'No cluster · 2 other clusters'
   });
-  expect(subjectOf([own, other], null, other).cluster).toBe(other);
+  expect(subjectOf([own, other], undefined, other).cluster).toBe(other);
+  // the panel may show one that has ended: others that run come first
+  expect(subjectOf([own, other], undefined, ended).cluster).toBe(other);
+  expect(subjectOf([], undefined, ended).cluster).toBe(ended);
   const stuck = { ...other, ...withMetrics({ verdicts: [makeVerdict()] }) };
-  expect(subjectOf([stuck], 'new.ipynb', null).cluster).toBe(stuck);
+  expect(subjectOf([stuck], null, null).cluster).toBe(stuck);
 });
 
 it('names the stuck rank and for how long', () => {

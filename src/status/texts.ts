@@ -1,7 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ENDED } from '../api/states';
-import { usedBy } from '../cluster/model/notebookCluster';
 import { activeCounts, activeText, withState } from '../job/model/activeJobs';
 import { isPaused } from '../job/model/states';
 import { Cluster, ILiveState, Job, Link, Sweep } from '../tokens';
@@ -141,24 +140,24 @@ export interface ISubject {
 
 /**
  * The subject of the status bar: the current notebook's cluster, one that needs attention, or, without a
- * notebook, the panel's.
+ * notebook, the panel's; of that, one that runs rather than one that has ended.
  *
- * @param path - the notebook's, as its kernel has it; null without one
- * @param last - id of the cluster that its kernel used last
+ * @param own - the notebook's cluster, as in its picker; null if it has none, undefined without a notebook.
+ * @param shown - the panel's.
  */
 export function subjectOf(
   clusters: readonly Cluster[],
-  path: string | null,
-  shown: Cluster | null,
-  last: string | null = null
+  own: Cluster | null | undefined,
+  shown: Cluster | null
 ): ISubject {
-  const own = path === null ? null : usedBy(clusters, path, last);
+  const living = clusters.filter(c => !ENDED.includes(c.state));
   const cluster = own ?? clusters.find(needsAttention) ?? null;
-  if (cluster || path === null) {
-    return { cluster: cluster ?? shown, others: 0 };
+  if (cluster || own === null) {
+    return { cluster, others: cluster ? 0 : living.length };
   }
-  const others = clusters.filter(c => !ENDED.includes(c.state)).length;
-  return { cluster: null, others };
+  const latest = living[living.length - 1] ?? null;
+  const isOver = shown !== null && ENDED.includes(shown.state);
+  return { cluster: isOver ? (latest ?? shown) : shown, others: 0 };
 }
 
 /** State of a cluster, if known; without a server it is unknown. */
@@ -185,7 +184,14 @@ export function statusOf(
           short
         )
       : short;
-    return { text, short, glyph: 'todo', word: '', needsAttention: false };
+    // short enough also where there is little room
+    return {
+      text,
+      short: text,
+      glyph: 'todo',
+      word: '',
+      needsAttention: false
+    };
   }
   return {
     text: statusText(cluster, trans),

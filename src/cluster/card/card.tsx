@@ -80,12 +80,13 @@ export function ClusterCard(
 /**
  * The sentence, its reason, and actions.
  *
- * `past`: the cluster has ended since without a word, so that this was so at `now`.
+ * `past`: the cluster has ended since without a word, so that this was so at `now`. `cut`: nobody knows what has become
+ * of the cluster since `now`, because there is no connection to the server.
  */
 export function ClusterHead(
-  props: ICardProps & { now: number; past?: boolean }
+  props: ICardProps & { now: number; past?: boolean; cut?: boolean }
 ): JSX.Element {
-  const { cluster, trans, past = false } = props;
+  const { cluster, trans, past = false, cut = false } = props;
   const verdict = cluster.metrics.verdicts[0];
   const alert = needsAttention(cluster) && !past;
   const text = sentence(cluster, trans);
@@ -94,8 +95,14 @@ export function ClusterHead(
       <div className="jp-DtrainCluster-words">
         <div className="jp-DtrainUi-sentence">
           <Glyph
-            kind={past ? 'stopped' : sentenceGlyph(props)}
-            label={past ? trans.__('ended') : stateWord(cluster.state, trans)}
+            kind={cut ? 'off' : past ? 'stopped' : sentenceGlyph(props)}
+            label={
+              cut
+                ? trans.__('no connection')
+                : past
+                  ? trans.__('ended')
+                  : stateWord(cluster.state, trans)
+            }
           />
           <Headline
             text={

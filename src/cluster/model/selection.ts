@@ -6,6 +6,7 @@ import {
   ICurrentNotebook,
   ISelection
 } from '../../tokens';
+import { needsAttention } from '../../verdicts/sentence';
 import { attachedTo, usedBy } from './notebookCluster';
 import {
   EndedStore,
@@ -105,7 +106,10 @@ export class Selection implements ISelection {
           // a notebook without a cluster doesn't change the selection
           this._selected = shown;
         }
-        if (!this._ofNotebook()) {
+        if (
+          !this._ofNotebook() &&
+          !this._clusters.clusters.some(needsAttention)
+        ) {
           // its own cluster has been stopped, which can be started again
           this._selected = this._among(this._ended)?.id ?? this._selected;
         }
