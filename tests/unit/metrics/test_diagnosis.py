@@ -172,6 +172,16 @@ def test_of_a_loop_that_runs_the_monitor_knows() -> None:
     assert found.notes == (RUNS,)
 
 
+def test_of_a_loop_that_runs_its_own_code_is_named_as_after_its_end() -> None:
+    own = Metrics(
+        step_s=0.1, data_s=0.0, compute_s=0.02, optimizer_s=0.0, comm_overhead=0.03, comm_overhead_error=0.01
+    )
+    assert from_live(own).text == "Your loop's own code takes the time: 77 % of a step."
+    assert from_live(own, asleep=0.7).text.startswith("Training mostly waits for something else: for 70 %")
+    known = replace(own, compute_s=0.9 * 0.1)
+    assert from_live(known).text.startswith("Computation takes the time: ")
+
+
 def test_of_a_loop_that_runs_no_step_is_claimed_that_was_not_measured() -> None:
     found = from_live(Metrics(step_s=0.1, data_s=0.0, comm_overhead=0.0, comm_overhead_error=0.01))
     assert found.communication is not None
