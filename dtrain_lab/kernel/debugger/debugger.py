@@ -134,7 +134,7 @@ class KernelDebugger:
         try:
             await self._begin_job()
         except DtrainError as error:
-            self._say_refusal(error)
+            self._say_refusal(error, held=False)  # a job, and not the notebook's cluster
 
     async def _know_cells(self) -> None:
         """Map the front end's paths to the job's cells, and set the existing breakpoints in them."""
@@ -214,7 +214,7 @@ class KernelDebugger:
                 again = Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None)
                 self._again = again.start()
         except DtrainError as error:
-            self._say_refusal(error)
+            self._say_refusal(error, held=error.code == "debugger_held")
             return str(error)
         return ""
 
@@ -244,8 +244,13 @@ class KernelDebugger:
             await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
         return done(message)
 
-    def _say_refusal(self, error: DtrainError) -> None:
-        held = error.code == "debugger_held"
+    def _say_refusal(self, error: DtrainError, *, held: bool) -> None:
+        """Show why nothing is debugged.
+
+        Args:
+            error: The reason.
+            held: Whether another client debugs the notebook's cluster.
+        """
         self._debugging.state = replace(self._debugging.state, notes=(str(error),), held_elsewhere=held)
         self._emit(events.state_event(self._debugging.state))
 
@@ -292,8 +297,14 @@ class KernelDebugger:
             self._leave_job()
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
-            answer["body"]["holdsRanks"] = self._debugging.holds is not None
+            answer["body"]["holdsRanks"] = self._holds_cluster
         return answer
+
+    @property
+    def _holds_cluster(self) -> bool:
+        """Whether ranks of the notebook's cluster are debugged here, and not a job."""
+        holds = self._debugging.holds
+        return holds is not None and self._target is not None and holds is self._target.connection
 
     def _without_debugger(self) -> Cluster | None:
         """The notebook's cluster, if the debugger is on and not at its ranks, as after a refusal."""

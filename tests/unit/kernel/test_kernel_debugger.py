@@ -11,7 +11,8 @@ from ipykernel.compiler import get_file_name
 from IPython.core.events import EventManager, available_events
 
 from dtrain_lab.api import debug
-from dtrain_lab.debugger.state import Dap
+from dtrain_lab.debugger.state import Dap, JobCode
+from dtrain_lab.errors import Conflict
 from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 from dtrain_lab.machine import supervision
 from tests.unit.debugger.paused_ranks import attached
@@ -196,3 +197,36 @@ async def test_a_refused_debugger_tries_again_once_it_is_looked_at(monkeypatch: 
     target.gone = False
     debugger._debugging._connection = object()  # type: ignore[assignment]
     assert debugger._without_debugger() is None, "they are debugged"
+
+
+@pytest.mark.asyncio
+async def test_a_job_that_is_debugged_is_not_taken_for_the_notebooks_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    own.is_started = True
+    portal: Any = debugger._portal
+    portal.wrap = lambda asked: asked
+    monkeypatch.setattr(debugger, "_emit", lambda event: None)
+    cluster: Any = SimpleNamespace(name="dbg", connection=SimpleNamespace(name="dbg"), gone=False)
+    job: Any = SimpleNamespace(name="train-7")
+    debugger._target = cluster
+
+    async def holds(connection: Any) -> bool:
+        debugger._debugging._connection = connection
+        told = (await debugger.process_request(ask("debugInfo")))["body"]
+        assert told["isStarted"]
+        return bool(told["holdsRanks"])
+
+    assert [await holds(it) for it in (cluster.connection, job, None)] == [True, False, False]
+
+    async def refuses(*_: object) -> None:
+        raise Conflict("b.ipynb is debugging these ranks.", "", code="debugger_held")
+
+    monkeypatch.setattr(debugger._debugging, "begin", refuses)
+    await debugger._begin(cluster)
+    assert debugger._debugging.state.held_elsewhere
+    debugger._job = job, JobCode()
+    await debugger._begin_job_quietly()
+    state = debugger._debugging.state
+    assert (state.notes, state.held_elsewhere) == (("b.ipynb is debugging these ranks.",), False)
