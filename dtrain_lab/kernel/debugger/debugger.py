@@ -34,6 +34,10 @@ from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.services.debugger.reattach import Reattach
 
 FIRST_SEQ = 1_000_000
+NOT_ARRIVED = (
+    "dtrain-lab: breakpoints that were set just before this cell have not arrived; "
+    "the cell runs without them."
+)
 
 
 @dataclass
@@ -186,10 +190,12 @@ class KernelDebugger:
             if self._wanted or self._own.is_started:
                 self._wanted = True
                 self._leave_job()
-                self._sent.wait(self._kernel.control_thread.io_loop)
+                arrived = self._sent.wait(self._kernel.control_thread.io_loop)
                 refusal = self._portal.call(self._begin(cluster))
                 if refusal:
                     print(f"dtrain-lab: no debugger on the ranks: {refusal}", flush=True)
+                elif not arrived:
+                    print(NOT_ARRIVED, flush=True)
                 self._portal.call(self._began(ranks))
             yield ran
         finally:

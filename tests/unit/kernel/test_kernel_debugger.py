@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -230,3 +231,39 @@ async def test_a_job_that_is_debugged_is_not_taken_for_the_notebooks_cluster(
     await debugger._begin_job_quietly()
     state = debugger._debugging.state
     assert (state.notes, state.held_elsewhere) == (("b.ipynb is debugging these ranks.",), False)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "refusal", "said"),
+    [
+        (True, "", ""),
+        (False, "", "breakpoints that were set just before this cell have not arrived"),
+        (False, "b.ipynb is debugging these ranks.", "no debugger on the ranks: b.ipynb"),
+    ],
+)
+def test_a_cell_that_runs_without_its_last_breakpoints_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arrived: bool,
+    refusal: str,
+    said: str,
+) -> None:
+    debugger, _ = made(monkeypatch, starts=True)
+    portal: Any = debugger._portal
+    portal.call, portal.post = asyncio.run, lambda task: task.close()
+    debugger._kernel.control_thread = SimpleNamespace(io_loop=None)
+
+    async def begin(_: object) -> str:
+        return refusal
+
+    async def began(_: object) -> None:
+        pass
+
+    monkeypatch.setattr(debugger._sent, "wait", lambda _: arrived)
+    monkeypatch.setattr(debugger, "_begin", begin)
+    monkeypatch.setattr(debugger, "_began", began)
+    cluster: Any = SimpleNamespace()
+    with debugger.cell(cluster, [0, 1], "c"):
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("dtrain-lab: ")[2][: len(said)] for line in lines] == ([said] if said else [])
