@@ -76,8 +76,10 @@ class DebugBroker:
         """
         holder = self._holder
         if holder is not None and holder.client != client:
+            # a notebook tells its path; an editor's name may have a slash, too
+            who = PurePath(holder.who).name if holder.who.endswith(".ipynb") else holder.who
             raise Conflict(
-                f"{PurePath(holder.who).name} is debugging these ranks.",
+                f"{who} is debugging these ranks.",
                 "Turn the debugger off there first.",
                 code="debugger_held",
             )

@@ -50,12 +50,21 @@ it('goes to the notebook in which ranks are paused', async () => {
   const beside = { isStarted: true, holdsRanks: true };
   const { way, shown, model } = made(beside, 'paused');
   expect(way.paused()).toEqual([1]);
+  expect(await way.holder()).toBe('b.ipynb');
   await way.execute();
   expect(shown).toEqual(['b.ipynb']);
   expect(model.refresh).not.toHaveBeenCalled();
 });
 
-it('says that it cannot turn off what is not in this window', async () => {
-  const { way } = made({ isStarted: false });
-  await expect(way.execute()).rejects.toThrow('not debugged from a notebook');
+it('has the kernel try again where no notebook in this window has the ranks', async () => {
+  for (const isStarted of [false, true]) {
+    const { way, shown, model } = made({ isStarted, holdsRanks: false });
+    expect(await way.holder()).toBeNull();
+    await Promise.all([way.execute(), way.execute()]);
+    expect(model.refresh, 'pressed twice').toHaveBeenCalledOnce();
+    expect(model.view).toEqual({ on: true });
+    expect(shown).toEqual([]);
+    await way.execute();
+    expect(model.refresh).toHaveBeenCalledTimes(2);
+  }
 });

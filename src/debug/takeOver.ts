@@ -37,15 +37,27 @@ export function takeOver(parts: Parts): ITakeOver {
       );
     return panel && cluster ? { panel, cluster } : null;
   };
-  return {
-    paused: () => pausedOf(here()?.cluster),
-    execute: async () => {
-      const found = here();
-      if (!found) {
-        throw new Error(trans.__('This notebook uses no cluster.'));
-      }
-      await debugIn(found.panel, found.cluster, parts);
+  const execute = async (): Promise<void> => {
+    const found = here();
+    if (!found) {
+      throw new Error(trans.__('This notebook uses no cluster.'));
     }
+    await debugIn(found.panel, found.cluster, parts);
+  };
+  let pending: Promise<void> | null = null;
+  return {
+    holder: async () => {
+      const found = here();
+      const holder =
+        found && (await holderOf(found.cluster, found.panel, parts));
+      return holder?.title.label ?? null;
+    },
+    paused: () => pausedOf(here()?.cluster),
+    // the button is drawn anew when another notebook is in front meanwhile, and may be pressed again
+    execute: () =>
+      (pending ??= execute().finally(() => {
+        pending = null;
+      }))
   };
 }
 
@@ -54,14 +66,12 @@ async function debugIn(
   cluster: Cluster,
   parts: Parts
 ): Promise<void> {
-  const { app, model, queue, trans } = parts;
+  const { app, queue, trans } = parts;
   const holder = await holderOf(cluster, panel, parts);
   if (!holder) {
-    throw new Error(
-      trans.__(
-        'The ranks are not debugged from a notebook in this window: turn the debugger off where it is on.'
-      )
-    );
+    // whoever debugged the ranks may have let them go since; if not, the kernel says who does
+    await tryAgain(panel, parts);
+    return;
   }
   const paused = pausedOf(cluster);
   if (paused.length) {
@@ -82,7 +92,16 @@ async function debugIn(
   app.shell.activateById(panel.id);
   await queue.query(panel);
   await queue.idle();
-  model.refresh(); // refused so far, the kernel tries again when asked
+  await tryAgain(panel, parts);
+}
+
+/** Refused so far, the kernel tries again when asked. */
+async function tryAgain(
+  panel: NotebookPanel,
+  parts: Pick<Parts, 'debug' | 'model' | 'trans'>
+): Promise<void> {
+  const { model, trans } = parts;
+  model.refresh();
   await untilOn(model, trans, () => isOnIn(panel, parts));
 }
 

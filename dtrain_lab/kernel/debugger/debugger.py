@@ -34,6 +34,10 @@ from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.services.debugger.reattach import Reattach
 
 FIRST_SEQ = 1_000_000
+NOT_ARRIVED = (
+    "dtrain-lab: breakpoints that were set just before this cell have not arrived; "
+    "the cell runs without them."
+)
 
 
 @dataclass
@@ -134,7 +138,7 @@ class KernelDebugger:
         try:
             await self._begin_job()
         except DtrainError as error:
-            self._say_refusal(error)
+            self._say_refusal(error, held=False)  # a job, and not the notebook's cluster
 
     async def _know_cells(self) -> None:
         """Map the front end's paths to the job's cells, and set the existing breakpoints in them."""
@@ -186,10 +190,12 @@ class KernelDebugger:
             if self._wanted or self._own.is_started:
                 self._wanted = True
                 self._leave_job()
-                self._sent.wait(self._kernel.control_thread.io_loop)
+                arrived = self._sent.wait(self._kernel.control_thread.io_loop)
                 refusal = self._portal.call(self._begin(cluster))
                 if refusal:
                     print(f"dtrain-lab: no debugger on the ranks: {refusal}", flush=True)
+                elif not arrived:
+                    print(NOT_ARRIVED, flush=True)
                 self._portal.call(self._began(ranks))
             yield ran
         finally:
@@ -214,7 +220,7 @@ class KernelDebugger:
                 again = Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None)
                 self._again = again.start()
         except DtrainError as error:
-            self._say_refusal(error)
+            self._say_refusal(error, held=error.code == "debugger_held")
             return str(error)
         return ""
 
@@ -244,8 +250,13 @@ class KernelDebugger:
             await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
         return done(message)
 
-    def _say_refusal(self, error: DtrainError) -> None:
-        held = error.code == "debugger_held"
+    def _say_refusal(self, error: DtrainError, *, held: bool) -> None:
+        """Show why nothing is debugged.
+
+        Args:
+            error: The reason.
+            held: Whether another client debugs the notebook's cluster.
+        """
         self._debugging.state = replace(self._debugging.state, notes=(str(error),), held_elsewhere=held)
         self._emit(events.state_event(self._debugging.state))
 
@@ -292,8 +303,14 @@ class KernelDebugger:
             self._leave_job()
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
-            answer["body"]["holdsRanks"] = self._debugging.holds is not None
+            answer["body"]["holdsRanks"] = self._holds_cluster
         return answer
+
+    @property
+    def _holds_cluster(self) -> bool:
+        """Whether ranks of the notebook's cluster are debugged here, and not a job."""
+        holds = self._debugging.holds
+        return holds is not None and self._target is not None and holds is self._target.connection
 
     def _without_debugger(self) -> Cluster | None:
         """The notebook's cluster, if the debugger is on and not at its ranks, as after a refusal."""

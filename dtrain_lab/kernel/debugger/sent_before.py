@@ -62,7 +62,8 @@ class SentBefore:
             io_loop: The control thread's loop.
 
         Returns:
-            Whether it has, in time.
+            False if the page has not sent in time what it said was to come. What is only not answered yet
+            reaches the ranks before the cell, which waits for the same lock.
         """
         served = threading.Event()
 
@@ -75,7 +76,9 @@ class SentBefore:
 
         io_loop.add_callback(serve)
         try:
-            return served.wait(WITHIN_S) or (self._announced and served.wait(ANNOUNCED_WITHIN_S))
+            if not served.wait(WITHIN_S) and self._announced:
+                served.wait(ANNOUNCED_WITHIN_S)
+            return served.is_set() or not self._announced
         finally:
             if not served.is_set():  # or an interrupt: the next cell does not wait for this page again
                 self._announced = False

@@ -133,9 +133,14 @@ class DebugSession:
                 self.state.rank(rank, attached=True, phase="idle"), rank, body
             )
         self.state = replace(
-            self.state, on=True, notes=(), began_before=began_before, ended=False, attaching=False
+            self.state,
+            on=True,
+            notes=(),
+            held_elsewhere=False,
+            began_before=began_before,
+            ended=False,
+            attaching=False,
         )
-        self.state = replace(self.state, held_elsewhere=False)
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
         self._emit(events.state_event(self.state))

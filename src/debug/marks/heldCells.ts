@@ -1,7 +1,9 @@
+import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
 
 import { isSetUp } from '../../jupyterlab/breakpointGutter';
+import { isDistributed } from '../../output/runs/notebookDocument';
 import { sendAtOnce } from '../model/kernelRequest';
 import { IQueue } from './heldClicks';
 
@@ -51,7 +53,7 @@ export function holdCells(
   NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
     const panel = tracker.find(({ content }) => content === notebook);
     const kernel = panel?.sessionContext.session?.kernel;
-    const ofRanks = cell.model.sharedModel.getSource().startsWith(MAGIC);
+    const ofRanks = cell instanceof CodeCell && isDistributed(cell);
     // a kernel whose debugger is off would not have to wait
     if (kernel && ofRanks && isSetUp(notebook.node)) {
       held.begins(kernel, pending =>
@@ -60,5 +62,3 @@ export function holdCells(
     }
   });
 }
-
-const MAGIC = '%%distributed';

@@ -23,9 +23,11 @@ export interface IDebuggedWorld {
 
 /** How a notebook whose debugger was refused gets at the ranks that another notebook debugs. */
 export interface ITakeOver {
+  /** Name of the open notebook that debugs them; null if it is not in this window, or none does any more. */
+  holder: () => Promise<string | null>;
   /** Ranks that are paused there, and would run on. */
   paused: () => readonly number[];
-  /** Debug them here; where some are paused, show the notebook in which they are. */
+  /** Debug them here; where some are paused, show the notebook in which they are. Without a holder, try again. */
   execute: () => Promise<void>;
 }
 

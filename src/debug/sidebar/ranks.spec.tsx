@@ -25,13 +25,22 @@ const view = (focus: number): DebugView =>
   });
 
 const NOT_HELD: ITakeOver = {
+  holder: async () => null,
   paused: () => [],
   execute: async () => undefined
 };
 
-it('leads from a refused debugger to the ranks that another notebook debugs', () => {
-  const shown = (held_elsewhere: boolean, paused: number[] = []): string =>
-    renderToStaticMarkup(
+it('leads from a refused debugger to the ranks that another client debugs', async () => {
+  const ends: (() => void)[] = [];
+  const execute = vi.fn(() => new Promise<void>(end => ends.push(end)));
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const show = (
+    held_elsewhere: boolean,
+    holder: string | null = 'b.ipynb',
+    paused: number[] = []
+  ): void =>
+    root.render(
       <Ranks
         model={{ isStarted: true } as unknown as DebugModel}
         view={makeDebugView({
@@ -42,16 +51,39 @@ it('leads from a refused debugger to the ranks that another notebook debugs', ()
         })}
         job={null}
         cells={{ nameOfRanks: path => path, ranksOf: () => null }}
-        takeOver={{ ...NOT_HELD, paused: () => paused }}
+        takeOver={{
+          holder: async () => holder,
+          paused: () => paused,
+          execute
+        }}
         trans={nullTranslator.load('x')}
         onError={error => expect(error).toBeUndefined()}
       />
     );
-  expect(shown(true)).toContain('Debug here instead');
-  expect(shown(true, [1])).toContain('Go to the paused rank');
-  expect(shown(true, [1])).not.toContain('Debug here instead');
-  expect(shown(false)).toContain('b.ipynb is debugging');
-  expect(shown(false)).not.toContain('<button');
+  const button = (): HTMLElement | null => host.querySelector('button');
+  const says = (text: string | undefined): Promise<void> =>
+    vi.waitFor(() => expect(button()?.textContent).toBe(text));
+  show(true);
+  await says('Debug here instead');
+  expect(button()?.title).toContain('b.ipynb');
+  show(true, 'b.ipynb', [1]);
+  await says('Go to the paused rank');
+  show(true, null, [1]);
+  await says('Try again');
+  button()?.click();
+  await vi.waitFor(() =>
+    expect(button()?.getAttribute('aria-disabled')).toBe('true')
+  );
+  ends[0]();
+  await vi.waitFor(() =>
+    expect(button()?.getAttribute('aria-disabled')).toBeNull()
+  );
+  show(false);
+  await says(undefined);
+  expect(host.textContent).toContain('b.ipynb is debugging');
+  expect(execute).toHaveBeenCalledOnce();
+  root.unmount();
+  host.remove();
 });
 
 it('offers to step the others to a rank only where steps bring them there', () => {

@@ -5,6 +5,7 @@ import { formatRanks, unbroken } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './rankByNumber';
 import { StepMode } from './stepMode';
+import { TakeOver } from './takeOver';
 import { DebugModel, MANY, RankView } from '../model/model';
 import {
   byPlace,
@@ -110,7 +111,7 @@ export function Ranks(props: IProps): JSX.Element {
             {!view.on && view.held_elsewhere && (
               <>
                 {' '}
-                <TakeOver {...props} />
+                <TakeOver {...props} notes={view.notes} />
               </>
             )}
           </p>
@@ -131,27 +132,6 @@ export function Ranks(props: IProps): JSX.Element {
         </p>
       )}
     </div>
-  );
-}
-
-/** The way to ranks that another notebook debugs. */
-function TakeOver({ takeOver, trans, onError }: IProps): JSX.Element {
-  const paused = takeOver.paused().length;
-  return (
-    <button
-      type="button"
-      className="jp-DtrainUi-link"
-      title={
-        paused
-          ? trans.__('Show the notebook in whose debugger ranks are paused')
-          : trans.__('Turn the other debugger off, and this one on')
-      }
-      onClick={() => void takeOver.execute().catch(onError)}
-    >
-      {paused
-        ? trans._n('Go to the paused rank', 'Go to the paused ranks', paused)
-        : trans.__('Debug here instead')}
-    </button>
   );
 }
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from dtrain_lab.errors import Conflict
 from dtrain_lab.head.debug_broker import DebugBroker
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.machine import processes
@@ -51,3 +54,15 @@ async def test_a_rank_that_attaches_while_others_are_paused_is_told_that_ranks_a
     ranks.told.clear()
     await ranks.attach(2)
     assert ranks.told == [(2, "attach", {})]
+
+
+@pytest.mark.parametrize(
+    ("who", "name"), [("runs/a.ipynb", "a.ipynb"), ("Vim/Neovim", "Vim/Neovim"), ("A terminal", "A terminal")]
+)
+def test_the_client_that_debugs_is_named(who: str, name: str) -> None:
+    broker = DebugBroker(RankRoutes(lambda *_: None, lambda _: None), lambda *_: None, lambda: None)
+    elsewhere = f"not {processes.system()}"
+    broker.acquire(b"first", clients.AcquireDebugger(who, 1, elsewhere))
+    with pytest.raises(Conflict) as refused:
+        broker.acquire(b"second", clients.AcquireDebugger("b.ipynb", 2, elsewhere))
+    assert str(refused.value).startswith(f"{name} is debugging these ranks.")

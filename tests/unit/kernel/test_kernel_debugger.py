@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,8 @@ from ipykernel.compiler import get_file_name
 from IPython.core.events import EventManager, available_events
 
 from dtrain_lab.api import debug
-from dtrain_lab.debugger.state import Dap
+from dtrain_lab.debugger.state import Dap, JobCode
+from dtrain_lab.errors import Conflict
 from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 from dtrain_lab.machine import supervision
 from tests.unit.debugger.paused_ranks import attached
@@ -196,3 +198,72 @@ async def test_a_refused_debugger_tries_again_once_it_is_looked_at(monkeypatch: 
     target.gone = False
     debugger._debugging._connection = object()  # type: ignore[assignment]
     assert debugger._without_debugger() is None, "they are debugged"
+
+
+@pytest.mark.asyncio
+async def test_a_job_that_is_debugged_is_not_taken_for_the_notebooks_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    own.is_started = True
+    portal: Any = debugger._portal
+    portal.wrap = lambda asked: asked
+    monkeypatch.setattr(debugger, "_emit", lambda event: None)
+    cluster: Any = SimpleNamespace(name="dbg", connection=SimpleNamespace(name="dbg"), gone=False)
+    job: Any = SimpleNamespace(name="train-7")
+    debugger._target = cluster
+
+    async def holds(connection: Any) -> bool:
+        debugger._debugging._connection = connection
+        told = (await debugger.process_request(ask("debugInfo")))["body"]
+        assert told["isStarted"]
+        return bool(told["holdsRanks"])
+
+    assert [await holds(it) for it in (cluster.connection, job, None)] == [True, False, False]
+
+    async def refuses(*_: object) -> None:
+        raise Conflict("b.ipynb is debugging these ranks.", "", code="debugger_held")
+
+    monkeypatch.setattr(debugger._debugging, "begin", refuses)
+    await debugger._begin(cluster)
+    assert debugger._debugging.state.held_elsewhere
+    debugger._job = job, JobCode()
+    await debugger._begin_job_quietly()
+    state = debugger._debugging.state
+    assert (state.notes, state.held_elsewhere) == (("b.ipynb is debugging these ranks.",), False)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "refusal", "said"),
+    [
+        (True, "", ""),
+        (False, "", "breakpoints that were set just before this cell have not arrived"),
+        (False, "b.ipynb is debugging these ranks.", "no debugger on the ranks: b.ipynb"),
+    ],
+)
+def test_a_cell_that_runs_without_its_last_breakpoints_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arrived: bool,
+    refusal: str,
+    said: str,
+) -> None:
+    debugger, _ = made(monkeypatch, starts=True)
+    portal: Any = debugger._portal
+    portal.call, portal.post = asyncio.run, lambda task: task.close()
+    debugger._kernel.control_thread = SimpleNamespace(io_loop=None)
+
+    async def begin(_: object) -> str:
+        return refusal
+
+    async def began(_: object) -> None:
+        pass
+
+    monkeypatch.setattr(debugger._sent, "wait", lambda _: arrived)
+    monkeypatch.setattr(debugger, "_begin", begin)
+    monkeypatch.setattr(debugger, "_began", began)
+    cluster: Any = SimpleNamespace()
+    with debugger.cell(cluster, [0, 1], "c"):
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("dtrain-lab: ")[2][: len(said)] for line in lines] == ([said] if said else [])
