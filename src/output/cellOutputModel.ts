@@ -126,7 +126,7 @@ export class CellOutputModel implements IDisposable {
       (!over ||
         output.ranks.length > 0 ||
         !!output.failure ||
-        (kept && !isStripped(cell)));
+        (kept && !isStripped(cell, run)));
     this._tick(isShown && !over);
     this._shown =
       output && status && isShown
