@@ -12,7 +12,7 @@ import { IRun } from './runs/storedRun';
 import { IRunStatus } from './runStatus';
 
 /** A cell that this page's kernel was sent, and that has no output. */
-function makeCell(): CodeCell {
+function makeCell(source = '%%distributed\nx'): CodeCell {
   const changed = new Signal<object, void>({});
   return {
     outputHidden: false,
@@ -22,7 +22,7 @@ function makeCell(): CodeCell {
       stateChanged: changed,
       metadataChanged: changed,
       outputs: { length: 0, changed },
-      sharedModel: { getSource: () => '%%distributed\nx', changed }
+      sharedModel: { getSource: () => source, changed }
     }
   } as unknown as CodeCell;
 }
@@ -59,13 +59,15 @@ function modelOf(
 
 it('says queued only of cells that wait for others of their kernel', () => {
   let isExecuting = false;
+  let seen: IRun | null = null;
   let awaited: IRunStatus['starts'];
   const clusters = makeLiveState();
   const look = vi.spyOn(clusters, 'look').mockReturnValue();
+  const awaitedStart = vi.fn(() => awaited);
   const model = modelOf(
-    makeCell(),
-    { isExecuting: () => isExecuting },
-    { clusters, awaitedStart: () => awaited }
+    makeCell('%%distributed --cluster b\nx'),
+    { isExecuting: () => isExecuting, seenRun: () => seen },
+    { clusters, awaitedStart }
   );
   const starts = (): IRunStatus['starts'] => {
     model.choose('together');
@@ -80,6 +82,10 @@ it('says queued only of cells that wait for others of their kernel', () => {
   awaited = 'unknown';
   expect(starts()).toBe('unknown');
   expect(look).toHaveBeenCalled();
+  expect(awaitedStart).toHaveBeenLastCalledWith('b');
+  // it was queued at a cluster that has ended
+  seen = { run: 'r.1', state: 'waiting', ranks: [0] };
+  expect(starts()).toBeUndefined();
   model.dispose();
 });
 
