@@ -7,11 +7,12 @@ import { expect, it, vi } from 'vitest';
 import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster } from '../testing/clusters';
 import { makeLiveState } from '../testing/liveState';
-import { CellOutputModel, IContext } from './cellOutputModel';
+import { CellOutputModel, IContext, IShownCell } from './cellOutputModel';
+import { IRun } from './runs/storedRun';
 import { IRunStatus } from './runStatus';
 
 /** A cell that this page's kernel was sent, and that has no output. */
-function makeCell(): CodeCell {
+function makeCell(source = '%%distributed\nx'): CodeCell {
   const changed = new Signal<object, void>({});
   return {
     outputHidden: false,
@@ -21,22 +22,24 @@ function makeCell(): CodeCell {
       stateChanged: changed,
       metadataChanged: changed,
       outputs: { length: 0, changed },
-      sharedModel: { getSource: () => '%%distributed\nx', changed }
+      sharedModel: { getSource: () => source, changed }
     }
   } as unknown as CodeCell;
 }
 
-it('says queued only of cells that wait for others of their kernel', () => {
-  let isExecuting = false;
-  let awaited: IRunStatus['starts'];
-  const clusters = makeLiveState();
-  const look = vi.spyOn(clusters, 'look').mockReturnValue();
-  const model = new CellOutputModel(makeCell(), {
-    clusters,
+/** The model of a cell; `runs` are the answers of its notebook's runs that differ from those of a cell that runs. */
+function modelOf(
+  cell: CodeCell,
+  runs: Partial<IContext['runs']>,
+  more: Partial<IContext> = {}
+): CellOutputModel {
+  return new CellOutputModel(cell, {
+    clusters: makeLiveState(),
     names: new KernelRecords(),
-    awaitedStart: () => awaited,
+    awaitedStart: () => undefined,
     commands: new CommandRegistry(),
     trans: nullTranslator.load(''),
+    ...more,
     runs: {
       changed: new Signal({}),
       run: () => null,
@@ -48,9 +51,24 @@ it('says queued only of cells that wait for others of their kernel', () => {
       isCopied: () => false,
       isUnknown: () => false,
       isLive: () => true,
-      isExecuting: () => isExecuting
+      isExecuting: () => true,
+      ...runs
     }
   } as unknown as IContext);
+}
+
+it('says queued only of cells that wait for others of their kernel', () => {
+  let isExecuting = false;
+  let seen: IRun | null = null;
+  let awaited: IRunStatus['starts'];
+  const clusters = makeLiveState();
+  const look = vi.spyOn(clusters, 'look').mockReturnValue();
+  const awaitedStart = vi.fn(() => awaited);
+  const model = modelOf(
+    makeCell('%%distributed --cluster b\nx'),
+    { isExecuting: () => isExecuting, seenRun: () => seen },
+    { clusters, awaitedStart }
+  );
   const starts = (): IRunStatus['starts'] => {
     model.choose('together');
     return model.shown?.status.starts;
@@ -64,5 +82,27 @@ it('says queued only of cells that wait for others of their kernel', () => {
   awaited = 'unknown';
   expect(starts()).toBe('unknown');
   expect(look).toHaveBeenCalled();
+  expect(awaitedStart).toHaveBeenLastCalledWith('b');
+  // it was queued at a cluster that has ended
+  seen = { run: 'r.1', state: 'waiting', ranks: [0] };
+  expect(starts()).toBeUndefined();
   model.dispose();
+});
+
+it('shows how a cell ended that had printed nothing before its cluster was gone', () => {
+  const killed = { code: 'killed', values: {} };
+  const run: IRun = { run: 'r.1', state: 'failed', ranks: [0], said: [killed] };
+  const shown = (stored: IRun): IShownCell | null => {
+    const runs = { run: () => stored, isLive: () => false };
+    const model = modelOf(makeCell(), runs);
+    model.choose('together');
+    model.dispose();
+    return model.shown;
+  };
+  expect(shown({ ...run, silent: true })?.status).toMatchObject({
+    state: 'failed',
+    said: [killed]
+  });
+  // a tool has stripped what it had printed
+  expect(shown(run)).toBeNull();
 });

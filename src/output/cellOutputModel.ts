@@ -29,8 +29,12 @@ const AGAIN_AT_END = 300;
 export interface IContext extends ICellActions {
   clusters: ILiveState;
   names: Pick<IKernelRecords, 'notebookName'>;
-  /** The cluster whose start the notebook's kernel waits for, if it executes a cell now; see `awaitedStart`. */
-  awaitedStart: () => IRunStatus['starts'];
+  /**
+   * The cluster whose start the notebook's kernel waits for, if it executes a cell now; see `awaitedStart`.
+   *
+   * @param named - the cluster that the cell's magic names; null if it names none.
+   */
+  awaitedStart: (named: string | null) => IRunStatus['starts'];
 }
 
 /** What a cell of ranks shows. */
@@ -115,7 +119,7 @@ export class CellOutputModel implements IDisposable {
     }
     const output = kept || magic ? readOutputs(cell) : null;
     const found = output && runs.recordOf(cell);
-    const status = output && this._statusOf(output, found, run);
+    const status = output && this._statusOf(output, magic, found, run);
     if (status?.starts === 'unknown') {
       this._context.clusters.look(); // while there was no cluster, the server is seldom asked
     }
@@ -126,7 +130,7 @@ export class CellOutputModel implements IDisposable {
       (!over ||
         output.ranks.length > 0 ||
         !!output.failure ||
-        (kept && !isStripped(cell)));
+        (kept && !isStripped(cell, run)));
     this._tick(isShown && !over);
     this._shown =
       output && status && isShown
@@ -137,6 +141,7 @@ export class CellOutputModel implements IDisposable {
 
   private _statusOf(
     output: ICellOutput,
+    magic: IMagic | null,
     found: IClusterRecord | null,
     run: IRun | null
   ): IRunStatus {
@@ -162,11 +167,15 @@ export class CellOutputModel implements IDisposable {
     const stop = failure?.stopped
       ? (runs.stopOf(cell) ?? failure.stop)
       : undefined;
-    const waits = state === 'waiting' && !found && runs.isExecuting(cell);
+    // where a cluster has had a record of it, it is not the start of one that it waits for
+    const waits =
+      state === 'waiting' && !found && !seen && runs.isExecuting(cell);
     return {
       ...status,
       state,
-      starts: waits ? this._context.awaitedStart() : undefined,
+      starts: waits
+        ? this._context.awaitedStart(magic?.cluster ?? null)
+        : undefined,
       said:
         status.said ??
         failure?.said ??

@@ -54,11 +54,12 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
         new CellOutputView(cell, {
           clusters: model,
           names,
-          awaitedStart: () =>
+          awaitedStart: named =>
             awaitedStart(
               model,
               names.kernelPath(panel),
-              names.lastCluster(panel)
+              names.lastCluster(panel),
+              named
             ),
           runs,
           commands,

@@ -71,6 +71,8 @@ it('never says done of what is not known to be', () => {
   // outputs and numbers were stripped from the notebook
   for (const state of ['done', 'failed', 'interrupted', 'not run'] as const) {
     expect(of(null, { ...kept, state })).toBeNull();
+    // it had none when its cluster ended
+    expect(of(null, { ...kept, state, silent: true })).toBe(state);
   }
   expect(
     runStatusOf(cell(null, undefined, 1), null, done, false, QUIET, names).state

@@ -2,6 +2,7 @@ import { CodeCell } from '@jupyterlab/cells';
 
 import { CellRecord, Cluster, IKernelRecords, Verdict } from '../tokens';
 import { ICellOutput, isDetached, showsEarlier } from './runs/cellOutput';
+import { isBare } from './runs/notebookDocument';
 import {
   IClusterRecord,
   IRun,
@@ -105,7 +106,7 @@ export function runStatusOf(
   if (live) {
     return { ...nothing, state: earlier ? 'running' : begun };
   }
-  if (run && !run.cleared && !isStripped(cell)) {
+  if (run && !run.cleared && !isStripped(cell, run)) {
     const over = isOver(run.state);
     const times = run.started !== undefined && run.ended !== undefined;
     return {
@@ -129,13 +130,11 @@ export function runStatusOf(
 
 /**
  * Whether a cell that does not run has neither output nor a number: tools that strip those, for example before a
- * commit, keep the metadata with the stored run.
+ * commit, keep the metadata with the stored run. One whose cluster ended before it had any is no such cell.
  */
-export function isStripped({ model }: CodeCell): boolean {
-  const { executionCount, executionState, outputs } = model;
-  return (
-    executionCount === null && executionState !== 'running' && !outputs.length
-  );
+export function isStripped(cell: CodeCell, run: IRun): boolean {
+  const isRunning = cell.model.executionState === 'running';
+  return !run.silent && !isRunning && isBare(cell);
 }
 
 function hasError({ model: { outputs } }: CodeCell): boolean {

@@ -8,9 +8,10 @@ import { awaitedStart } from './startText';
 function awaited(
   clusters: readonly Cluster[],
   last: string | null = null,
-  isKnown = true
+  isKnown = true,
+  named: string | null = null
 ): string | undefined {
-  const found = awaitedStart({ clusters, isKnown }, 'e.ipynb', last);
+  const found = awaitedStart({ clusters, isKnown }, 'e.ipynb', last, named);
   return typeof found === 'object' ? found.id : found;
 }
 
@@ -24,6 +25,19 @@ it('is the cluster that starts for the notebook, and none once it is there', () 
   // another notebook starts one, and this one has its own
   expect(awaited([starting, ready], 'b')).toBeUndefined();
   expect(awaited([starting, ready])).toBeUndefined();
+});
+
+it('is the cluster that the magic names, and no other one', () => {
+  const pending = makeCluster({ id: 'a', name: 'x', state: 'pending' });
+  const ready = makeCluster({ id: 'b', name: 'y' });
+  const of = (named: string, clusters: Cluster[]): string | undefined =>
+    awaited(clusters, 'a', true, named);
+  expect(of('x', [pending, ready])).toBe('a');
+  expect(of('a', [pending, ready])).toBe('a');
+  expect(of('y', [pending, ready])).toBeUndefined();
+  // the kernel starts none for it
+  expect(of('z', [pending])).toBeUndefined();
+  expect(of('z', [])).toBeUndefined();
 });
 
 it('is not known before a frame has told of it', () => {

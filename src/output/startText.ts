@@ -15,20 +15,31 @@ const BEGINS = ['pending', 'starting', 'connecting'];
  *
  * @param path - the notebook's, as its kernel has it: `IKernelRecords.kernelPath`.
  * @param last - id of the cluster that its kernel used last: `IKernelRecords.lastCluster`.
+ * @param named - name or id of the cluster that the cell's magic names, which no kernel starts; null if it names none.
  */
 export function awaitedStart(
   { clusters, isKnown }: Pick<ILiveState, 'clusters' | 'isKnown'>,
   path: string,
-  last: string | null
+  last: string | null,
+  named: string | null
 ): Cluster | 'unknown' | undefined {
   const living = clusters.filter(c => !ENDED.includes(c.state));
+  if (named !== null) {
+    const own = living.find(c => c.name === named || c.id === named);
+    return own && starting(own);
+  }
   if (!living.length) {
     return isKnown ? 'unknown' : undefined;
   }
   // a kernel whose own cluster has ended starts another one only where there is none
   const own =
     usedBy(clusters, path, last) ?? (living.length === 1 ? living[0] : null);
-  return own && BEGINS.includes(own.state) ? own : undefined;
+  return own ? starting(own) : undefined;
+}
+
+/** A cluster that no cell runs on yet; undefined otherwise. */
+function starting(cluster: Cluster): Cluster | undefined {
+  return BEGINS.includes(cluster.state) ? cluster : undefined;
 }
 
 /** "starting local-2: loading PyTorch", for a cell whose kernel waits for this cluster; null: for one not known yet. */

@@ -207,7 +207,7 @@ export class EndedStore {
   private _saved = '';
 }
 
-/** Whether nobody has stopped a cluster: it failed, was lost, or its limit has ended it, or the end of its server. */
+/** Whether nobody has stopped a cluster: it failed, was lost, reached its limit, or ended with its server. */
 function endedByItself({ summary }: Cluster): boolean {
   const { by } = summary.values;
   return (

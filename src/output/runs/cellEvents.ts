@@ -5,6 +5,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 import { showState } from '../../jupyterlab/cells';
 import {
   forgetRequest,
+  isBare,
   isDistributed,
   requestOf,
   write
@@ -98,7 +99,8 @@ function endAsLeft(
   ) {
     const over = endedWith(run, ending);
     if (over) {
-      write(cell, over);
+      // otherwise it looks like a cell of which a tool has stripped what it had
+      write(cell, isBare(cell) ? { ...over, silent: true } : over);
     }
   }
 }

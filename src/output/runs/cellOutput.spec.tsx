@@ -93,15 +93,21 @@ it('reads how an earlier cell has failed, which the bar then says, not a line', 
 it('reads what the magic of a cell asks for, from its first line', () => {
   expect(magicOf('%%distributed 0-1 --by-rank\nx')).toEqual({
     ranks: [0, 1],
-    byRank: true
+    byRank: true,
+    cluster: null
   });
   expect(magicOf('%%distributed\n# --by-rank')).toEqual({
     ranks: null,
-    byRank: false
+    byRank: false,
+    cluster: null
   });
+  for (const line of ['--cluster b', "0 --cluster 'b'", '--cluster=b # c']) {
+    expect(magicOf(`%%distributed ${line}\nx`)?.cluster).toBe('b');
+  }
+  expect(magicOf('%%distributed # --cluster b')?.cluster).toBeNull();
   expect(magicOf('print(1)')).toBeNull();
   // without options, all ranks in one block
-  const any = { ranks: null, byRank: false };
+  const any = { ranks: null, byRank: false, cluster: null };
   expect(magicOf('%distributed wait\n')).toEqual(any);
   expect(magicOf('%distributed output')).toEqual(any);
   expect(magicOf('%distributed status')).toBeNull();

@@ -88,22 +88,26 @@ export interface IMagic {
   ranks: number[] | null;
   /** Whether it requests one block of output per rank. */
   byRank: boolean;
+  /** Name or id of the cluster that it names; null for the notebook's. */
+  cluster: string | null;
 }
 
 /** Options of a cell that shows output of ranks; null for other cells. */
 export function magicOf(source: string): IMagic | null {
   if (showsEarlier(source)) {
-    return { ranks: null, byRank: false };
+    return { ranks: null, byRank: false, cluster: null };
   }
   const match = /^%%distributed\b([^\n]*)/.exec(source);
   if (!match) {
     return null;
   }
-  const words = match[1].trim().split(/\s+/);
+  const options = match[1].replace(/#.*/, ''); // the magic takes the rest as a comment
+  const words = options.trim().split(/\s+/);
   const word = words.find(w => /^\d[\d,-]*$/.test(w));
   return {
     ranks: word ? parseRanks(word) : null,
-    byRank: words.includes('--by-rank')
+    byRank: words.includes('--by-rank'),
+    cluster: /(?:^|\s)--cluster[\s=]+["']?([^\s"']+)/.exec(options)?.[1] ?? null
   };
 }
 

@@ -152,3 +152,37 @@ it('hears once how clusters have ended while nobody watches any', async () => {
   expect(watch).toHaveBeenCalledOnce();
   records.dispose();
 });
+
+it('asks again what a cluster has left once the link is back', async () => {
+  let isThere = false;
+  let asked = 0;
+  const settings = ServerConnection.makeSettings({
+    baseUrl: 'http://localhost/',
+    fetch: () => {
+      asked += 1;
+      return isThere
+        ? Promise.resolve(new Response(JSON.stringify([record()])))
+        : Promise.reject(new TypeError('no server'));
+    }
+  });
+  const ending = { code: 'stopping', values: { by: 'terminal' }, text: '' };
+  const model = {
+    clusters: [],
+    link: 'open',
+    endings: { left: ending }
+  } as unknown as ILiveState;
+  Object.assign(model, { changed: new Signal(model) });
+  const records = new CellRecords(model, settings);
+  const run = { ...runOf(record()), cluster: 'left' };
+  records.changed.connect(() => void records.leftRecord(run));
+  expect(records.leftRecord(run)).toBeUndefined();
+  await vi.waitFor(() => expect(asked).toBe(1));
+  for (const link of ['lost', 'open']) {
+    isThere = link === 'open';
+    Object.assign(model, { link });
+    (model.changed as Signal<ILiveState, void>).emit();
+  }
+  await vi.waitFor(() => expect(records.leftRecord(run)?.id).toBe('x.1'));
+  expect(asked).toBe(2);
+  records.dispose();
+});

@@ -3,6 +3,7 @@ import { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
 import { ISignal, Signal } from '@lumino/signaling';
 
+import { LeftRecords } from '../../cluster/model/leftRecords';
 import { request, RequestError } from '../../request/rest';
 import { CellRecord, Cluster, ILiveState } from '../../tokens';
 import { IClusterRecord, INotebook, IRun, isOf } from './storedRun';
@@ -16,6 +17,8 @@ export class CellRecords implements IDisposable {
     private _model: ILiveState,
     private _settings: ServerConnection.ISettings
   ) {
+    this._left = new LeftRecords(_settings);
+    this._left.changed.connect(() => this._changed.emit());
     _model.changed.connect(this._look, this);
     this._look();
   }
@@ -32,6 +35,7 @@ export class CellRecords implements IDisposable {
   dispose(): void {
     this._model.changed.disconnect(this._look, this);
     this._hearing?.dispose();
+    this._left.dispose();
     this._poll.dispose();
     Signal.clearData(this);
   }
@@ -89,15 +93,9 @@ export class CellRecords implements IDisposable {
     if (!ending || ending.values.by === 'killed') {
       return null;
     }
-    const left = this._left.get(cluster);
-    if (!left) {
-      const ends = this._model.clusters.some(c => c.id === cluster);
-      if (!ends && !this._reading.has(cluster)) {
-        void this._readLeft(cluster);
-      }
-      return undefined;
-    }
-    return left.find(({ id }) => id === run.run) ?? null;
+    const ends = this._model.clusters.some(c => c.id === cluster);
+    const left = ends ? undefined : this._left.of(cluster);
+    return left && (left.find(({ id }) => id === run.run) ?? null);
   }
 
   /** Whether a run of which nobody has left a record ended with its cluster, and not before, as far as anybody knows. */
@@ -156,29 +154,14 @@ export class CellRecords implements IDisposable {
       this.isCut,
       !!this._hearing && !!this._model.lastFrameAt
     ]);
+    if (this._wasCut && !this.isCut) {
+      this._left.retry();
+    }
+    this._wasCut = this.isCut;
     if (records !== this._lastRecords) {
       this._lastRecords = records;
       this.refresh();
     }
-  }
-
-  /** Read what the head of a cluster that has ended has left. */
-  private async _readLeft(id: string): Promise<void> {
-    this._reading.add(id);
-    try {
-      const path = '/clusters/{identity}/cells';
-      const asked = { id, query: { last: 1 } };
-      this._left.set(id, await request(this._settings, 'GET', path, asked));
-    } catch (error) {
-      if (error instanceof RequestError) {
-        this._left.set(id, []);
-      } else if (!(error instanceof ServerConnection.NetworkError)) {
-        throw error; // without a server, it is asked again once there is one
-      }
-    } finally {
-      this._reading.delete(id);
-    }
-    this._changed.emit();
   }
 
   private async _readAll(): Promise<void> {
@@ -237,11 +220,9 @@ export class CellRecords implements IDisposable {
   private _heard = new Set<string>();
   /** Keeps the connection until it has told of them. */
   private _hearing: IDisposable | null = null;
-  /** Cluster that has ended → the records that its head has left. */
-  private _left = new Map<string, readonly CellRecord[]>();
-  /** Clusters of which these are being read. */
-  private _reading = new Set<string>();
+  private _left: LeftRecords;
   private _records = new Map<string, readonly CellRecord[]>();
   private _lastRecords = '';
   private _wanted = new Set<object>();
+  private _wasCut = false;
 }

@@ -67,6 +67,11 @@ export function notebookOf(
   };
 }
 
+/** Whether a cell has neither an output nor a number. */
+export function isBare({ model }: CodeCell): boolean {
+  return model.executionCount === null && !model.outputs.length;
+}
+
 /** Store a run in the notebook, outside of the undo history. */
 export function write(cell: CodeCell, run: IRun): void {
   const value = run as unknown as JSONObject;

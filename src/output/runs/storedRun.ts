@@ -47,6 +47,8 @@ export interface IRun {
   cleared?: boolean;
   /** Whether its cluster has ended before the notebook had all of its output. */
   partial?: boolean;
+  /** Whether its cluster has ended before the notebook had an output or a number of it. */
+  silent?: boolean;
 }
 
 /** A record, and its cluster. */
