@@ -8,6 +8,7 @@ from statistics import fmean, median
 
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.own_code import own_code_share
 from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -206,20 +207,11 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "
             "of a step, or more."
         )
-    text = text_of.verdict(communication, data, 2, max(0.0, _rest(metrics) - asleep), asleep)
+    text = text_of.verdict(communication, data, 2, own_code_share(metrics, asleep), asleep)
     slow = next((v for v in metrics.verdicts if v.code == "slow"), None)  # a rank that compiles has no pace
     if slow is not None and step:
         text = text_of.slow_rank(slow, text_of.late_share(slow, step))
     return Diagnosis(text, "live", communication, data, tuple(notes))
-
-
-def _rest(metrics: Metrics) -> float:
-    """Share of a step of the loop that is none of the parts which the monitor knows; 0 if it knows none."""
-    step, compute = metrics.step_s, metrics.compute_s
-    if not step or compute is None:
-        return 0.0
-    known = compute + (metrics.data_s or 0.0) + (metrics.optimizer_s or 0.0)
-    return max(0.0, 1 - known / step - (metrics.comm_overhead or 0.0))
 
 
 def _typical(measured: Sequence[Sequence[float]]) -> float:

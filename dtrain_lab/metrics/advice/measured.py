@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.diagnosis_text import TELLING
 from dtrain_lab.metrics.measured_communication import scaled
+from dtrain_lab.metrics.own_code import own_code_share
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -32,9 +33,10 @@ class Measured(Struct, frozen=True, kw_only=True):
     share of the cores that training can get which it uses, on the busiest node. `crowd`: threads that want
     each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
     of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
-    loop's own code takes, if a diagnosis found that it takes the most; else 0. `asleep`: share of a step in
-    which ranks wait for something that is not seen, if that is most of it; else 0. `slow`: the verdict on a
-    rank for which the others wait; None without one. `diagnosed`: shares were measured by a diagnosis.
+    loop's own code takes, if a diagnosis found that it takes the most; else 0. `beside`: share of a step that
+    is none of the parts which the monitor knows; 0 if they were measured by a diagnosis. `asleep`: share of a
+    step in which ranks wait for something that is not seen, if that is most of it; else 0. `slow`: verdict
+    on a rank for which the others wait; None without one. `diagnosed`: shares were measured by a diagnosis.
     """
 
     ranks: int
@@ -62,6 +64,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     cores: float | None = None
     gpu: bool = False
     own: float = 0.0
+    beside: float = 0.0
     asleep: float = 0.0
     slow: Verdict | None = None
     diagnosed: bool = False
@@ -128,6 +131,7 @@ def measured(
             transfer_s=metrics.transfer_s,
             error=metrics.comm_overhead_error or 0.0,
             share=metrics.comm_overhead,
+            beside=own_code_share(metrics),
             # a rank that comes early waits for the others; the last one does not
             averaging_s=min(averaging) if averaging and len(averaging) == len(samples) else None,
             global_batch=metrics.global_batch * passes
@@ -166,7 +170,7 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     if diagnosis is None or step is None:
         return of
     check, data = diagnosis.communication, diagnosis.data
-    of = replace(of, own=diagnosis.own, diagnosed=True)
+    of = replace(of, own=diagnosis.own, beside=0.0, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         if (

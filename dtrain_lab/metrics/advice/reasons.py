@@ -7,6 +7,7 @@ from dtrain_lab.metrics.advice.diagnosis_certainty import STILL
 from dtrain_lab.metrics.advice.measured import Measured, unknown
 from dtrain_lab.metrics.diagnosis_text import (
     AGAIN,
+    OWN,
     late_share,
     slow_leads,
     slow_rank,
@@ -58,6 +59,8 @@ def why_none(of: Measured | None, busy: str) -> str:
             waiting = "most of it waiting for a slower rank: averaging less would not shorten that"
             return f"{beginning}, {waiting}."
         return f"{beginning}, but no known change is certain to shorten it."
+    if (own := of.beside - of.asleep) >= OWN and own > max(of.share or 0.0, reading):
+        return f"Your loop's own code takes {100 * own:.0f} % of a step."
     waits = known_share(reading, of.data_error)
     if reading >= data.FROM_SHARE:
         return f"Waiting for data takes {waits} of a step, but the cores have no time for more workers."

@@ -420,6 +420,10 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
             "Computation takes the time: communication is 4 % ± 2 of a step, waiting for data 0 %.",
         ),
         (
+            {"share": 0.04, "transfer_s": 0.004, "beside": 0.77},
+            "Your loop's own code takes 77 % of a step.",
+        ),
+        (
             {"share": 0.04, "data_s": 0.03},
             "Waiting for data takes 30 % of a step, but the cores have no time for more workers.",
         ),
