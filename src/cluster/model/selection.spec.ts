@@ -258,6 +258,20 @@ it('tells after a reload of a cluster that has ended with its server: nobody has
   expect(selection.cluster?.summary.values).toMatchObject({ by: 'shutdown' });
 });
 
+it('shows the cluster that runs, and not one of another notebook that has ended, to a notebook that would use it', () => {
+  const { selection, hear } = make();
+  const old = makeCluster({ id: 'o', name: 'o', notebooks: ['old.ipynb'] });
+  const notebook = { kernel: 'k', lacks: false };
+  selection.setNotebook({ ...notebook, path: 'old.ipynb' });
+  hear(old, two);
+  hear(two);
+  expect(selection.cluster).toMatchObject({ id: 'o', state: 'stopped' });
+  selection.setNotebook({ ...notebook, path: 'new.ipynb' });
+  expect(selection.cluster?.id).toBe('b');
+  selection.setNotebook({ ...notebook, path: 'old.ipynb' });
+  expect(selection.cluster?.id).toBe('o');
+});
+
 it('tells nothing of a failed cluster that was removed', () => {
   const { selection, hear } = make();
   const failed: Cluster = { ...one, state: 'failed' };

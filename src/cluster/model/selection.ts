@@ -111,7 +111,8 @@ export class Selection implements ISelection {
           !this._clusters.clusters.some(needsAttention)
         ) {
           // its own cluster has been stopped, which can be started again
-          this._selected = this._among(this._ended)?.id ?? this._selected;
+          const ended = this._among(this._ended)?.id ?? null;
+          this._selected = ended ?? this._living() ?? this._selected;
         }
       } else if (lastCluster !== notebook.lastCluster) {
         // it may have chosen one to which it was attached before, so that no frame tells of it
@@ -119,6 +120,17 @@ export class Selection implements ISelection {
       }
       this._emit();
     }
+  }
+
+  /** The cluster of the notebook's next cell, in place of one that has ended and was another notebook's; else null. */
+  private _living(): string | null {
+    const { path, startedAs, lastCluster } = this._notebook;
+    const named = startedAs ?? path;
+    const isOver = this._ended.some(c => c.id === this._selected);
+    const { clusters } = this._clusters;
+    return named && isOver
+      ? (usedBy(clusters, named, lastCluster ?? null)?.id ?? null)
+      : null;
   }
 
   private _emit(): void {
