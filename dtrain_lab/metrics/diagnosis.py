@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.communication import LEAST_ERROR
-from dtrain_lab.metrics.own_code import own_code_share
+from dtrain_lab.metrics.own_time import own_code_share
 from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.diagnosis_text import TELLING
 from dtrain_lab.metrics.measured_communication import scaled
-from dtrain_lab.metrics.own_code import own_code_share
+from dtrain_lab.metrics.own_time import own_code_share
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict
