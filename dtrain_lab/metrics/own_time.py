@@ -1,4 +1,4 @@
-"""Own time of a rank: its step without communication; and the part of it that the loop's own code takes. Pure."""
+"""Own time of a rank: its step without communication; and what the loop's own code takes of that. Pure."""
 
 from __future__ import annotations
 
