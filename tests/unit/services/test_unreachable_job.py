@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,8 @@ class SilentHost:
     async def read_matching(self, *_: Any) -> dict[str, bytes]:
         if self.gone is not None:
             raise self.gone
-        await self.speaks.wait()
-        return {"started": b"190.0"}
+        return {"started": f"{time.time() - 90}".encode()}  # and its head has said nothing yet
+        return {"started": f"{time.time()}".encode()}
 
     async def clock_offset_s(self) -> float:
         return 0.0
