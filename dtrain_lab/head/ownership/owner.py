@@ -115,9 +115,9 @@ class Owner:
         """Leave how cells and the world end, before clients find the head gone."""
         ending = self.state.ending
         try:
-            last_cells.leave(self._settings, self.world.cells.records(last=True))
             if ending is not None and ending.by == "shutdown":
                 head_record.note_end(self._settings, ending)
+            last_cells.leave(self._settings, self.world.cells.records(last=True))
         except Exception as error:  # noqa: BLE001 # the world has to end all the same
             supervision.here().fault("head.end", error)
 
