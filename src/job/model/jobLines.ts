@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
-import { hasEnded, isPaused } from './states';
+import { hasEnded, isPaused, isUnwatched } from './states';
 import { moment, notebookFile, ranFor, submittedAt } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
@@ -17,6 +17,9 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
     !job.metrics.verdicts.some(v => v.headline)
   ) {
     const { done, total } = cells;
+    if (isUnwatched(job)) {
+      return trans.__('cell %1 of %2, not watched', done, total);
+    }
     return steps
       ? trans.__('cell %1 of %2, step %3', done, total, steps)
       : trans.__('cell %1 of %2', done, total);
