@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
-import { hasEnded, isPaused, isUnwatched } from './states';
+import { isPaused, isUnwatched } from './states';
 import { moment, notebookFile, ranFor, submittedAt } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
@@ -76,16 +76,9 @@ export function resumedLine(
       );
 }
 
-/** Whether a list without columns has a job's submission beside its name: it has ended, and rows are sorted by that. */
-export function isTimedBySubmission(
-  job: Pick<Job, 'state' | 'created_at'>
-): boolean {
-  return hasEnded(job) && !!job.created_at;
-}
-
 /**
- * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, unless that is
- * beside the name, and which one it resumes; if it is done, how long it took.
+ * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, as their tabs
+ * do, or which one it resumes; if it is done, how long it took.
  */
 export function rowLine(
   job: Job,
@@ -93,14 +86,17 @@ export function rowLine(
   trans: TranslationBundle
 ): string {
   const line = jobLine(job, trans);
-  const whole =
+  const took =
+    job.state === 'succeeded' ? formatRun(ranFor(job, 0), true) : null;
+  if (
     job.created_at &&
-    !isTimedBySubmission(job) &&
     hasNamesake(job, among) &&
     !among.some(j => j.id === job.parent)
-      ? trans.__('Submitted %1 · %2', submittedAt(job, among), line)
-      : resumedLine(job, among, trans);
-  return job.state === 'succeeded'
-    ? `${whole} · ${formatRun(ranFor(job, 0), true)}`
-    : whole;
+  ) {
+    // without its notebook, which is that of its namesakes, and would need a third line
+    const at = submittedAt(job, among);
+    return trans.__('Submitted %1 · %2', at, took ?? line);
+  }
+  const whole = resumedLine(job, among, trans);
+  return took === null ? whole : `${whole} · ${took}`;
 }
