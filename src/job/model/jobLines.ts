@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
 import { isPaused, isUnwatched } from './states';
-import { moment, notebookFile, ranFor, submittedAt } from './texts';
+import { notebookFile, ranFor, submittedAt } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
 export function jobLine(job: Job, trans: TranslationBundle): string {
@@ -61,16 +61,14 @@ export function resumedLine(
   if (!parent || !hasNamesake(job, among)) {
     return line;
   }
+  // as its own line has it
+  const at = submittedAt(parent, among);
   const step = job.resumed_step ?? null;
   return step === null
-    ? trans.__(
-        'Started over after the job of %1 · %2',
-        moment(parent.created_at),
-        line
-      )
+    ? trans.__('Started over after the job of %1 · %2', at, line)
     : trans.__(
         'Resumed the job of %1 at step %2 · %3',
-        moment(parent.created_at),
+        at,
         formatCount(step),
         line
       );
