@@ -9,6 +9,7 @@ from pathlib import Path
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger.state import JobCode
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
+from dtrain_lab.jobs.judgement import answers
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire.kinds import JOB_ENDED
@@ -67,11 +68,14 @@ async def reach_job(portal: Portal, name: str) -> JobTarget:
 
 
 async def _close_at_end(portal: Portal, job: str, connection: Connection) -> None:
-    """Close the connection once the job has ended: its head, which may be killed with it, can't say so."""
+    """Close the connection once the job or its head has ended: a head that was killed can't say so."""
     while not connection.closed:
         await asyncio.sleep(END_POLL_S)
         try:
-            ended = (await portal.jobs.job(job)).state in JOB_ENDED
+            now = await portal.jobs.job(job)
+            ended = now.state in JOB_ENDED
+            if now.reason is not None and not answers(now):
+                ended, connection.presence.why = True, f"{now.name} can't be asked. {now.reason.message}"
         except NotFound:  # deleted
             ended = True
         except DtrainError:  # its host can't be reached; the job may run on

@@ -180,6 +180,8 @@ class State(Struct, frozen=True):
     """Whether a rank has stopped since the cell began."""
     ended: bool = False
     """Whether the whole world has ended; its ranks then don't count as lost."""
+    unwatched: bool = False
+    """Whether only the head of a job has ended, and its ranks go on."""
     world: str = ""
     """Id of the cluster or job."""
     attaching: bool = False

@@ -198,8 +198,14 @@ def _point(state: State, path: str, point: Breakpoint) -> SetBreakpoint:
     return SetBreakpoint(path, point.line, point.condition, point.hit, point.log, error)
 
 
+UNWATCHED = "The job goes on, but its head has ended."
+"""Of a job whose head was killed: its ranks run, and can't be debugged."""
+
+
 def _sentence(state: State) -> tuple[str, str]:
     if not state.on and state.ended and state.texts:  # the page turns it off with the job
+        if state.unwatched:
+            return "off_unwatched", f"{UNWATCHED} The debugger is off."
         return "off_ended", "The job has ended. The debugger is off."
     if not state.on:
         return "off", "The debugger is off."
@@ -208,6 +214,8 @@ def _sentence(state: State) -> tuple[str, str]:
     if state.paused:
         waiting = {r: o.name for r, o in state.waiting.items()}
         return "paused", paused_sentence(_stopped_at(state), waiting, inside=state.interrupted)
+    if state.ended and state.unwatched:
+        return "ended", UNWATCHED
     if state.ended:
         return "ended", f"The {'job' if state.texts else 'cluster'} has ended."
     if state.attaching:

@@ -6,8 +6,8 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.job_errors import from_outside
 from dtrain_lab.text.job_waits import waits_for
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.folder import FolderState
-from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.jobs.folder import FolderState, HeadEnd
+from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.status import Status
 
@@ -42,6 +42,8 @@ UNWATCHED = Reason(
     "Nothing watches the ranks: the job's head has ended, or can't write to the job's folder.",
     "The ranks go on without metrics, stacks and warnings about hangs. Look at head.log in the job's folder.",
 )
+HEAD_ENDED = "head_ended"
+"""Code of the reason of a job that runs on after its head, which can't be asked any more."""
 
 
 def judged(
@@ -101,9 +103,33 @@ def judged(
         or not any(r.state != "starting" for r in folder.live.ranks)
     ):
         young = folder.started_at is None or now - folder.started_at < STARTING_S
-        if young:
+        if young and (folder.head_end is None or folder.doing is None):
             return "starting", None
+    if folder.head_end is not None:
+        return "running", _head_ended(folder.head_end)
     return "running", None if _watched(folder, now) else UNWATCHED
+
+
+def answers(job: Job) -> bool:
+    """Whether the head of a job may answer; False if it is known to have ended.
+
+    Args:
+        job: The job.
+    """
+    return job.reason is None or job.reason.code != HEAD_ENDED
+
+
+def _head_ended(end: HeadEnd) -> Reason:
+    """Return the reason of a job whose head has ended before it."""
+    if end.logged:
+        how, hint = "has ended unexpectedly", " Look at head.log in the job's folder."
+    else:
+        how, hint = "was killed", ""
+    return Reason(
+        HEAD_ENDED,
+        f"Nothing watches the ranks: the job's head {how}.",
+        f"The ranks go on without metrics, stacks, debugger and warnings about hangs.{hint}",
+    )
 
 
 def _watched(folder: FolderState, now: float) -> bool:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.jobs.job_errors import fails_again, first_error, from_outside
-from dtrain_lab.jobs.judgement import LATE_HERE_S, LATE_S, UNWATCHED, judged, may_run_again
+from dtrain_lab.jobs.judgement import (
+    HEAD_ENDED,
+    LATE_HERE_S,
+    LATE_S,
+    UNWATCHED,
+    answers,
+    judged,
+    may_run_again,
+)
 from dtrain_lab.jobs.summary import running, summary_of
-from dtrain_lab.wire.cluster import Cluster, Phase, World
-from dtrain_lab.wire.jobs.folder import FolderState
+from dtrain_lab.metrics.measured_communication import last_of
+from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
+from dtrain_lab.wire.jobs.folder import FolderState, HeadEnd, Live
 from dtrain_lab.wire.jobs.job import EndCommand, Job, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
@@ -63,11 +72,13 @@ def job(
         nodes=live.nodes
         if live and live.nodes
         else tuple(Node(n.name, n.address, state) for n in plan.nodes),
-        ranks=live.ranks if live else planned_ranks(plan, "lost" if state in JOB_ENDED else "starting"),
+        ranks=(live.ranks if fresh or state in JOB_ENDED else tuple(map(_unwatched, live.ranks)))
+        if live
+        else planned_ranks(plan, "lost" if state in JOB_ENDED else "starting"),
         state=state,
         reason=reason,
         summary=summary_of(record, folder, state, reason, error, ended_at, fresh=fresh),
-        metrics=(live.metrics if fresh else replace(live.metrics, verdicts=())) if live else Metrics(),
+        metrics=_metrics(live, folder.head_end, fresh=fresh, ended=state in JOB_ENDED),
         scheduler_id=(record.handle.job or None) if record.handle else None,
         exit_code=folder.exit.code if folder.exit else None,
         failed_rank=error.rank if error else None,
@@ -75,7 +86,7 @@ def job(
         directory=record.directory,
         parent=record.parent,
         owner=record.owner,
-        may=_may(state, folder),
+        may=_may(state, reason),
         progress=_progress(folder, now if state not in JOB_ENDED else ended_at or now),
         checkpoint_step=folder.checkpoint_step,
         created_at=record.created_at,
@@ -142,9 +153,43 @@ def _progress(folder: FolderState, now: float) -> tuple[Phase, ...]:
     return (Phase("cells", doing.index, doing.total, max(0.0, now - folder.started_at)),)
 
 
-def _may(state: JobState, folder: FolderState) -> tuple[str, ...]:
+def _metrics(live: Live | None, head_end: HeadEnd | None, *, fresh: bool, ended: bool) -> Metrics:
+    """Return a job's metrics: those that are not of now are its last ones, and values as they were logged."""
+    metrics = live.metrics if live is not None else Metrics()
+    if fresh:
+        return metrics
+    if live is not None:
+        metrics = replace(metrics, verdicts=())
+        if not ended and metrics.current:
+            metrics = Metrics(
+                values=metrics.values,
+                averaged=metrics.averaged,
+                rank_batch=metrics.rank_batch,
+                global_batch=metrics.global_batch,
+                accumulated=metrics.accumulated,
+                measured=metrics.measured,
+                loop=metrics.loop,
+                last=last_of(metrics),
+                current=False,
+            )
+        elif not ended:
+            metrics = replace(metrics, advice=(), memory_bytes=None)
+    if head_end is not None and head_end.step is not None:
+        metrics = replace(metrics, values={**metrics.values, **head_end.values, "step": head_end.step})
+    return metrics
+
+
+def _unwatched(rank: Rank) -> Rank:
+    """Return a rank of which there is no news: what it is and where, without its figures."""
+    state = "busy" if rank.state in ("in collective", "paused", "stuck") else rank.state
+    return Rank(rank.rank, rank.node, rank.local_rank, rank.device, rank.pid, state)
+
+
+def _may(state: JobState, reason: Reason | None) -> tuple[str, ...]:
     if state in JOB_ENDED:
         return ("resume", "duplicate", "delete")
+    if state == "running" and reason is not None and reason.code == HEAD_ENDED:
+        return ("cancel", "duplicate")
     if state == "running":
         return ("cancel", "stacks", "duplicate")
     return ("duplicate",) if state == "stopping" else ("cancel", "duplicate")
@@ -157,7 +202,7 @@ def with_metrics(job: Job, world: Cluster) -> Job:
         job: the job as known from its folder and its back-end.
         world: the job's world as its head reports it.
     """
-    if job.state not in ("running", "stopping"):
+    if job.state not in ("running", "stopping") or not answers(job):
         return job
     measured = replace(job, world=world.world, nodes=world.nodes, ranks=world.ranks, metrics=world.metrics)
     if job.reason == UNWATCHED:  # what its head writes has not been seen, but the head answers

@@ -81,6 +81,11 @@ def summary_of(
         return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
     if state == "stopping":
         return Summary("job_stopping", values, "Stopping.")
+    if reason is not None and reason.code in ("unwatched", "head_ended"):
+        text = f"Running on {rank_names.count(size)}. {reason.message}"
+        return Summary("job_running", {**values, "reason": reason.message}, text)
+    if reason is not None and reason.code == "ending":
+        return Summary("job_running", {**values, "reason": reason.message}, reason.message)
     live = folder.live if fresh else None
     return running(values, size, live.metrics if live else Metrics(), live.ranks if live else ())
 

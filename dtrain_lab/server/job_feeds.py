@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.jobs.judgement import answers
 from dtrain_lab.jobs.state import with_metrics
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
@@ -44,7 +45,9 @@ class JobFeeds:
 
     def follow(self, listed: Sequence[Job]) -> None:
         """Connect to the heads of running jobs, and disconnect from all others."""
-        self._wanted = frozenset(job.id for job in listed if job.state in ("running", "stopping"))
+        self._wanted = frozenset(
+            job.id for job in listed if job.state in ("running", "stopping") and answers(job)
+        )
         if self._task is None:
             self._task = supervision.here().start_loop("server.feeds", self._update)
 

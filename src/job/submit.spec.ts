@@ -2,6 +2,7 @@ import { JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { expect, it, vi } from 'vitest';
 
@@ -22,7 +23,7 @@ it('opens the form of a notebook once, and beside it a copy of a job, which is i
       add: (widget: Widget) => added.push(widget),
       activateById: (id: string) => front.push(id)
     },
-    serviceManager: { contents: {} }
+    serviceManager: { contents: { fileChanged: new Signal({}) } }
   };
   addSubmit({
     app: app as unknown as JupyterFrontEnd,
@@ -62,7 +63,7 @@ it('is there in a restored layout before JupyterLab is restored, and its noteboo
     commands,
     restored: never,
     shell: { add: () => undefined, activateById: () => undefined },
-    serviceManager: { contents: {} }
+    serviceManager: { contents: { fileChanged: new Signal({}) } }
   };
   addSubmit({
     app: app as unknown as JupyterFrontEnd,
@@ -94,7 +95,11 @@ it('is there in a restored layout before JupyterLab is restored, and its noteboo
 it('submits no executed notebook, and says why', () => {
   const commands = new CommandRegistry();
   addSubmit({
-    app: { commands, serviceManager: {}, shell: {} },
+    app: {
+      commands,
+      serviceManager: { contents: { fileChanged: new Signal({}) } },
+      shell: {}
+    },
     notebooks: null,
     browser: null,
     state: null,

@@ -10,6 +10,7 @@ import { CommandIDs } from '../commands';
 import { IJobs, ILiveState, ISite } from '../tokens';
 import { confirmDiscard, draftsIn, typedIn } from './form/drafts';
 import { formCommand } from './formCommand';
+import { followRenames } from './renamedForms';
 import { chosenNotebook, openedNotebook, OpenNotebook } from './form/notebook';
 import { highlightWith } from './preview/highlight';
 import { submitIcon } from '../ui/icons/icons';
@@ -52,7 +53,11 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     });
     return button.accept;
   };
-  const open = async (path: string, like: string | null): Promise<void> => {
+  const open = async (
+    path: string,
+    like: string | null,
+    shown = true
+  ): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
     const open = forms.find(f => f.id === submitId(path, like));
     if (open) {
@@ -87,8 +92,14 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
     });
     void forms.add(view);
     addView(shell, view);
-    showView(shell, view);
+    if (shown) {
+      showView(shell, view);
+    }
   };
+  followRenames(contents, dependencies.state, {
+    filter: wanted => forms.filter(wanted),
+    open
+  });
   commands.addCommand(
     CommandIDs.submitNotebook,
     formCommand({

@@ -171,6 +171,11 @@ export class SubmitView extends FormWidget {
     return like ? { path: notebook.path, like } : { path: notebook.path };
   }
 
+  /** Its id if its notebook had this path. */
+  idAt(path: string): string {
+    return submitId(path, this._props.like);
+  }
+
   protected draw(): JSX.Element {
     const { notebook, trans } = this._props;
     return (

@@ -43,10 +43,10 @@ it('names a job that has failed until the user has looked at it', () => {
   frame(['old', 'failed'], ['tune', 'running']);
   expect(said()).toBeUndefined();
   frame(['old', 'failed'], ['tune', 'failed']);
-  expect(said()).toBe('Job tune failed: rank 1');
+  expect(said()).toBe('Job tune: rank 1 failed');
   places.tune = 'view';
   failed.look();
-  expect(said()).toBe('Job tune failed: rank 1'); // as its view says
+  expect(said()).toBe('Job tune: rank 1 failed'); // as its view says
   places.tune = null;
   failed.look();
   expect(said()).toBeUndefined();
@@ -55,7 +55,7 @@ it('names a job that has failed until the user has looked at it', () => {
   expect(said()).toBeUndefined();
   places.tune = null;
   frame(['tune', 'failed']);
-  expect(said()).toBe('Job tune failed: rank 1');
+  expect(said()).toBe('Job tune: rank 1 failed');
   places.tune = 'list';
   failed.look();
   expect(said()).toBeUndefined();
@@ -69,7 +69,7 @@ it('names no trial of a sweep, and counts several jobs', () => {
   ];
   frame(...states('running'));
   frame(...states('failed'));
-  expect(said()).toBe('Job a failed');
+  expect(said()).toBe('Job a: failed');
   frame(['b', 'running'], ...states('failed'));
   frame(['b', 'lost'], ...states('failed'));
   expect(said()).toBe('2 jobs failed');
@@ -80,7 +80,7 @@ it('says how a job ended that did not run', () => {
     failedText([{ name: 'tune', failed_rank: null, ...more } as Job], trans)
       ?.text;
   expect(text({ state: 'failed', started_at: null })).toBe(
-    'Job tune did not start'
+    'Job tune: did not start'
   );
-  expect(text({ state: 'lost' })).toBe('Job tune was lost');
+  expect(text({ state: 'lost' })).toBe('Job tune: lost');
 });

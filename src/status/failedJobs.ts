@@ -98,7 +98,7 @@ function isFailed({ state, sweep }: Job): boolean {
 
 /** What the status bar says of failed jobs. */
 export interface IFailedJobs {
-  /** "Job tune failed: rank 1", "3 jobs failed". */
+  /** "Job tune: rank 1 failed", "3 jobs failed". */
   text: string;
   /** The job; null if there are several. */
   job: Job | null;
@@ -125,12 +125,12 @@ export function failedText(
 function oneText(job: Job, trans: TranslationBundle): string {
   const rank = job.failed_rank ?? job.error?.rank ?? null;
   if (job.state === 'lost') {
-    return trans.__('Job %1 was lost', job.name);
+    return trans.__('Job %1: lost', job.name);
   }
   if (job.started_at === null) {
-    return trans.__('Job %1 did not start', job.name);
+    return trans.__('Job %1: did not start', job.name);
   }
   return rank === null
-    ? trans.__('Job %1 failed', job.name)
-    : trans.__('Job %1 failed: rank %2', job.name, rank);
+    ? trans.__('Job %1: failed', job.name)
+    : trans.__('Job %1: rank %2 failed', job.name, rank);
 }

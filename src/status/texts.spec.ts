@@ -256,7 +256,7 @@ it('names a job whose rank is stuck, as it does a cluster', () => {
     }) as unknown as Job;
   const one = job({});
   expect(stuckJobs([job({ metrics }), one], trans)).toEqual({
-    text: 'job tune: rank 1 is stuck, 14\u00a0s',
+    text: 'Job tune: rank 1 is stuck, 14\u00a0s',
     job: one
   });
   expect(stuckJobs([one, one], trans)).toEqual({

@@ -216,7 +216,7 @@ export function jobsText(
 
 /** Jobs whose ranks can't continue by themselves. */
 export interface IStuckJobs {
-  /** "job tune: rank 1 is stuck, 14 s", "3 jobs are stuck". */
+  /** "Job tune: rank 1 is stuck, 14 s", "3 jobs are stuck". */
   text: string;
   /** The job; null if there are several. */
   job: Job | null;
@@ -249,8 +249,8 @@ function stuckText(job: Job, trans: TranslationBundle): string {
   const alarm = alarmOf(job.metrics)!;
   const words = briefly(alarm, trans);
   return alarm.since_s === null
-    ? trans.__('job %1: %2', job.name, words)
-    : trans.__('job %1: %2, %3', job.name, words, formatSpan(alarm.since_s));
+    ? trans.__('Job %1: %2', job.name, words)
+    : trans.__('Job %1: %2, %3', job.name, words, formatSpan(alarm.since_s));
 }
 
 /**

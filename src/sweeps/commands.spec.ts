@@ -3,6 +3,7 @@ import { WidgetTracker } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { confirmLoss, showFailure } from '../cluster/dialogs/dialogs';
@@ -43,7 +44,10 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
     app: {
       commands,
       shell: {},
-      serviceManager: { serverSettings }
+      serviceManager: {
+        serverSettings,
+        contents: { fileChanged: new Signal({}) }
+      }
     } as unknown as JupyterFrontEnd,
     model: {} as ILiveState,
     site: {} as ISite,

@@ -18,6 +18,7 @@ import {
   openingWith
 } from '../job/form/notebook';
 import { withNames } from '../job/model/refusal';
+import { followRenames } from '../job/renamedForms';
 import { distinctName } from '../job/model/texts';
 import { highlightWith } from '../job/preview/highlight';
 import {
@@ -198,7 +199,7 @@ function addForm(dependencies: ISweepDependencies): void {
     namespace: 'dtrain-sweep-form'
   });
   const openNotebook = openingWith(commands, dependencies.records, trans);
-  const open = async (path: string): Promise<void> => {
+  const open = async (path: string, shown = true): Promise<void> => {
     const { sweepFormId, SweepFormView } = await import('./widgets');
     const open = forms.find(f => f.id === sweepFormId(path));
     if (open) {
@@ -233,8 +234,14 @@ function addForm(dependencies: ISweepDependencies): void {
     });
     void forms.add(view);
     addView(shell, view);
-    showView(shell, view);
+    if (shown) {
+      showView(shell, view);
+    }
   };
+  followRenames(serviceManager.contents, state, {
+    filter: wanted => forms.filter(wanted),
+    open: (path, _, shown) => open(path, shown)
+  });
 
   commands.addCommand(
     CommandIDs.sweepNotebook,
@@ -244,7 +251,7 @@ function addForm(dependencies: ISweepDependencies): void {
       icon: sweepIcon,
       chosen: () => chosenNotebook(shell, notebooks, browser),
       browser,
-      open,
+      open: path => open(path),
       trans
     })
   );

@@ -84,6 +84,11 @@ export class SweepFormView extends FormWidget {
     return { path: this._props.notebook.path };
   }
 
+  /** Its id if its notebook had this path. */
+  idAt(path: string): string {
+    return sweepFormId(path);
+  }
+
   protected draw(): JSX.Element {
     const { notebook, trans } = this._props;
     return (

@@ -79,7 +79,8 @@ def show(identity: str, as_json: bool) -> None:
         return
     console.print(about(info))
     if info.reason is not None:
-        console.print(f"{info.reason.message} {info.reason.hint}")
+        told = info.reason.message in info.summary.text
+        console.print(info.reason.hint if told else f"{info.reason.message} {info.reason.hint}")
     if info.error is not None:
         for line in info.error.traceback:
             click.echo(f"  {line}")

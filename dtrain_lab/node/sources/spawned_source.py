@@ -22,7 +22,7 @@ import msgspec
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL, without_writer
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import gpus, supervision
+from dtrain_lab.machine import gpus, processes, supervision
 from dtrain_lab.machine.net.framing import framed, messages
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
@@ -90,6 +90,8 @@ class SpawnedRanksSource:
         self._ended: list[links.Exited] = []
         self.heard_at = 0.0
         """When the head last reported the state of the attempt, in monotonic seconds; 0 before."""
+        self._debugged: set[int] = set()
+        """Ranks whose debugger a client may hold, through the head."""
         self._over = asyncio.Event()
         """Set once the head has reported the end of the attempt, or that it can't know it."""
         self.attempt_state: links.AttemptState | None = None
@@ -111,6 +113,7 @@ class SpawnedRanksSource:
     async def _follow_head(self) -> None:
         """Connect to the head, and to any that replaces it."""
         joined: Endpoints | None = None
+        is_visible = False
         path = self._ranks.folder / job_files.ENDPOINTS
         while True:
             with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
@@ -118,10 +121,21 @@ class SpawnedRanksSource:
                 url = await head_url(endpoints) if endpoints != joined else None
                 if url is not None:
                     joined = endpoints
+                    # on another host, its pid says nothing
+                    is_visible = joined.host == socket.gethostname() and _lives(joined)
                     self._agent.join(url, None if url.startswith("ipc://") else endpoints.keys)
                     for message in self._ended:
                         self._agent.link.send(message)
+            if joined is not None and is_visible and self._debugged and not _lives(joined):
+                await self._release_debugged()
             await asyncio.sleep(POLL_S)
+
+    async def _release_debugged(self) -> None:
+        """Detach the ranks' debuggers: with the head, nobody could make a paused rank go on."""
+        ranks, self._debugged = sorted(self._debugged), set()
+        log.warning("the head has ended: the debugger leaves ranks %s", ranks)
+        for rank in ranks:
+            await self._debug(links.DebugRequest(rank=rank, id=0, command="detach", arguments=b"{}"))
 
     def processes(self) -> Sequence[Process]:
         """Living ranks."""
@@ -176,7 +190,11 @@ class SpawnedRanksSource:
     def obey(self, order: links.Message) -> None:
         """Handle a message of the head: debug requests, and the state of the attempt on other nodes."""
         match order:
-            case links.DebugRequest():
+            case links.DebugRequest(command=command, rank=rank):
+                if command == "attach":
+                    self._debugged.add(rank)
+                elif command == "detach":
+                    self._debugged.discard(rank)
                 supervision.here().once("node.task", self._debug(order))
             case links.LeaveWorld():
                 self._over.set()
@@ -207,6 +225,11 @@ class SpawnedRanksSource:
                     self._agent.link.send(links.decode_from_job_rank(data))
                 except WireMismatch as error:
                     log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
+
+
+def _lives(head: Endpoints) -> bool:
+    """Whether the process of a head on this host runs."""
+    return processes.same(head.pid, head.started) is not None
 
 
 async def _stacks(pid: int, began: float, file: int) -> str:

@@ -55,6 +55,8 @@ class Presence:
 
     ahead = 0.0
     """Seconds by which the clock of the head's machine is ahead of the local clock."""
+    why = ""
+    """What is said of a job whose head has ended before it."""
     sees_clients = False
     """Whether the head sees the processes of this machine, and so notices their end."""
 
@@ -89,7 +91,7 @@ class Presence:
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""
-        return Unreachable(f"{self._connection.name} has ended.", "", code="ended")
+        return Unreachable(self.why or f"{self._connection.name} has ended.", "", code="ended")
 
     def close(self) -> None:
         """Called when the connection closes."""

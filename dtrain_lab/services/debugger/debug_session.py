@@ -178,7 +178,8 @@ class DebugSession:
 
     def _ended(self) -> None:
         """The whole world has ended."""
-        self.state = replace(self.state, ended=True, began_before={}, pausing=())
+        unwatched = self._connection is not None and bool(self._connection.presence.why)
+        self.state = replace(self.state, ended=True, unwatched=unwatched, began_before={}, pausing=())
         self._lost()
 
     def _lost(self) -> None:

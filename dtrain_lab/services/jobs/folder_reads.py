@@ -1,4 +1,4 @@
-"""Reads a job's folder, here or on another host: its small files, its exit file, its last checkpoint."""
+"""Reads a job's folder, here or on another host: small files, exit file, last checkpoint; its head's end."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from dtrain_lab.backends.base import ASK_WITHIN_S, Place
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs import logged_values
 from dtrain_lab.jobs.folder import PATTERNS
-from dtrain_lab.machine import filesystems
+from dtrain_lab.machine import filesystems, processes
 from dtrain_lab.services.policy import backends
+from dtrain_lab.wire.jobs.folder import HeadEnd
 from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.processes import endpoints
 
+VALUES_READ = 64 << 10
+"""Bytes at the end of the logged values that are read for the latest ones."""
 LATE_AFTER_S = (0.0, 0.5, 1.0)
 """Delays before the attempts to find the exit file on a network file system."""
 
@@ -70,6 +77,42 @@ async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
         if job_files.EXIT in files:
             return files
     return {}
+
+
+def head_end(folder: Path) -> HeadEnd | None:
+    """Return what the head of a job on this machine has left if it was killed, or has crashed.
+
+    Args:
+        folder: The job's folder, on a disk of this machine.
+
+    Returns:
+        None while it runs, before it has begun, and if it has removed its endpoints as it ended.
+    """
+    try:
+        head = endpoints.decode((folder / job_files.ENDPOINTS).read_bytes())
+        if processes.same(head.pid, head.started) is not None:
+            return None
+        log = (folder / job_files.HEAD_LOG).stat().st_size
+        (folder / job_files.ENDPOINTS).stat()  # it may have ended in good order meanwhile
+    except (OSError, msgspec.DecodeError):
+        return None
+    values: dict[str, float | str] = {}
+    lines = logged_values.parse(_tail(folder / job_files.VALUES)).values
+    for line in lines:
+        values |= line.values
+    return HeadEnd(log > 0, values, lines[-1].step if lines else None)
+
+
+def _tail(file: Path) -> bytes:
+    """Return the whole lines at the end of a file; empty if it can't be read."""
+    try:
+        with open(file, "rb") as opened:
+            start = max(0, opened.seek(0, 2) - VALUES_READ)
+            opened.seek(start)
+            data = opened.read()
+    except OSError:
+        return b""
+    return data.partition(b"\n")[2] if start else data
 
 
 async def checkpoint(record: JobRecord, place: Place) -> int | None:

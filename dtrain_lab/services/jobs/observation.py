@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -60,6 +61,8 @@ class JobObserver:
             and record.handle is not None
         ):
             folder = await _with_end(record, places[0], *files)
+        if backend.traits.one_machine and folder_reads.on_disk_here(record, places[0]):
+            folder = replace(folder, head_end=folder_reads.head_end(Path(record.directory)))
         if status is not None and status.fate in ("pending", "running") and folder.exit is None:
             await self._ender.end_again(record)
         made = _judged(record, backend, places[0], folder, status)

@@ -12,6 +12,7 @@ from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.job_errors import traceback_mark
+from dtrain_lab.jobs.judgement import HEAD_ENDED, answers
 from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.services.connection import Connection, endpoints
 from dtrain_lab.services.connection.presence import Presence
@@ -170,6 +171,9 @@ class JobReader:
         record, name = self._record, self._job.name
         if self._job.state in JOB_ENDED or record.handle is None:
             raise Conflict(f"{name} is not running.", "Its log has its output so far.", code="not_running")
+        reason = self._job.reason
+        if reason is not None and not answers(self._job):
+            raise Unreachable(f"{name} can't be asked. {reason.message}", reason.hint, code=HEAD_ENDED)
         head_endpoints = await endpoints.read(self._places[0].transport, record.directory, name)
         if head_endpoints is None and self._job.state in ("queued", "starting"):
             raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")

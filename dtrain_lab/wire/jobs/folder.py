@@ -57,6 +57,18 @@ class EndCommandResult(Struct, frozen=True):
     output: str = ""
 
 
+class HeadEnd(Struct, frozen=True):
+    """A job's head that was killed, or has crashed: what it left.
+
+    `logged`: whether `head.log` says something. `values`, `step`: the latest values that ranks have passed to
+    `dt.log`, which nothing but their file has since; None if they have logged nothing.
+    """
+
+    logged: bool
+    values: dict[str, float | str] = {}
+    step: int | None = None
+
+
 class FolderState(Struct, frozen=True):
     """State of a job as read from its folder, as far as it is known."""
 
@@ -75,3 +87,5 @@ class FolderState(Struct, frozen=True):
     """Progress of each node."""
     end_command: EndCommandResult | None = None
     """None if the user has no command for the job's end, and until it has ended."""
+    head_end: HeadEnd | None = None
+    """None unless its head is known to have ended before the job."""

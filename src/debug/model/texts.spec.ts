@@ -162,6 +162,10 @@ it('translates what it knows, and shows the rest as it is', () => {
     'The job has ended. The debugger is off.'
   );
   expect(sentence(ended, true, trans)).toBe(sentence(off, true, trans));
+  const unwatched = view([], { code: 'off_unwatched' });
+  expect(sentence(unwatched, false, trans)).toBe(
+    'The job goes on, but its head has ended. The debugger is off.'
+  );
 });
 
 it('names the error at which ranks have stopped', () => {

@@ -137,6 +137,12 @@ export function sentence(
       return started
         ? noRanks(trans)
         : trans.__('The job has ended. The debugger is off.');
+    case 'off_unwatched':
+      return started
+        ? noRanks(trans)
+        : trans.__(
+            'The job goes on, but its head has ended. The debugger is off.'
+          );
     case 'empty':
       return noRanks(trans);
     case 'ready':

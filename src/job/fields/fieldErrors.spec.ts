@@ -18,6 +18,12 @@ function faults(part: Partial<IForm>): [string, string][] {
 it('finds nothing wrong with what is usual', () => {
   expect(faults({})).toEqual([]);
   expect(faults({ name: 'Größe π', time: '1-12:00:00' })).toEqual([]);
+  expect(faults({ name: '-x' })[0].join()).toMatch(
+    /^name,"-x" can't .*, beginning with a letter or digit\.$/
+  );
+  expect(faults({ name: 'x'.repeat(200) })[0].join()).toBe(
+    'name,This name has 200 characters. Use at most 63.'
+  );
 });
 
 it('says in words what is wrong with each field', () => {

@@ -30,6 +30,7 @@ export function faultSentence(
 
 const TIME = /^(\d+-)?\d+(:\d+){0,2}$/;
 const FOR_EVER = /^(infinite|unlimited)$/i;
+const LONGEST_NAME = 63;
 const JOB_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}_ .-]{0,62}$/u;
 
 /**
@@ -78,11 +79,20 @@ export function faultsOf(
     });
   }
   const name = form.name.trim();
-  if (name && !JOB_NAME.test(name)) {
+  if (name.length > LONGEST_NAME) {
     faults.push({
       field: 'name',
       text: trans.__(
-        '"%1" can\'t be a name. Use at most 63 letters, digits, spaces, dots, dashes and underscores.',
+        'This name has %1 characters. Use at most %2.',
+        name.length,
+        LONGEST_NAME
+      )
+    });
+  } else if (name && !JOB_NAME.test(name)) {
+    faults.push({
+      field: 'name',
+      text: trans.__(
+        '"%1" can\'t be a name. Use letters, digits, spaces, dots, dashes and underscores, beginning with a letter or digit.',
         name
       )
     });

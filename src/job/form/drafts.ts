@@ -60,9 +60,25 @@ export interface ITyped {
   forget(): void;
 }
 
+function typedKey(id: string): string {
+  return `dtrain-lab:typed:${id}`;
+}
+
+/** Saves the contents of an open form for another one, whose widget's id is `to`. */
+export async function moveTyped(
+  state: IStateDB | null,
+  from: string,
+  to: string
+): Promise<void> {
+  const kept = await state?.fetch(typedKey(from));
+  if (kept !== undefined) {
+    await state?.save(typedKey(to), kept);
+  }
+}
+
 /** Contents of a form, by its widget's id, saved in the browser's state. */
 export function typedIn(state: IStateDB | null, id: string): ITyped {
-  const key = `dtrain-lab:typed:${id}`;
+  const key = typedKey(id);
   let parts: Record<string, object> = {};
   let open = true;
   return {

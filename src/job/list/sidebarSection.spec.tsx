@@ -8,7 +8,7 @@ import { ILiveState, Job } from '../../tokens';
 import { moment } from '../model/texts';
 import { JobSection } from './sidebarSection';
 
-it('shows of ended jobs the time by which they are sorted', () => {
+it('shows when jobs have ended, and in the tooltip also when they were submitted', () => {
   // the first of them ended last
   const jobs = [2, 1].map(
     n =>
@@ -39,7 +39,13 @@ it('shows of ended jobs the time by which they are sorted', () => {
   );
   const times = [...host.querySelectorAll('.jp-DtrainJob-itemTime')];
   expect(times.map(t => t.textContent)).toEqual([
-    moment(120_000),
-    moment(60_000)
+    moment(1_000_000 - 120_000),
+    moment(1_000_000 - 60_000)
   ]);
+  expect(times[0].getAttribute('title')).toBe(
+    `Ended ${moment(880_000)}, submitted ${moment(120_000)}`
+  );
+  // as their tabs do
+  const line = host.querySelector('.jp-DtrainUi-under');
+  expect(line?.textContent).toContain(`Submitted ${moment(120_000)} · `);
 });

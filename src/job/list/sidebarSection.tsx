@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISweeps, Job, Sweep } from '../../tokens';
-import { formatCount, formatSpan } from '../../metrics/format';
+import { formatCount, formatSpan, UNKNOWN } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
@@ -20,8 +20,8 @@ import {
   useSweeps
 } from './sweeps';
 import { activeCounts, withState } from '../model/activeJobs';
-import { isTimedBySubmission, rowLine } from '../model/jobLines';
-import { jobGlyph, jobState } from '../model/states';
+import { rowLine } from '../model/jobLines';
+import { hasEnded, jobGlyph, jobState } from '../model/states';
 import { moment, ranFor } from '../model/texts';
 
 /** Rows in the sidebar. */
@@ -56,6 +56,7 @@ export function JobSection(props: {
                 state={jobState(entry.job, trans)}
                 line={rowLine(entry.job, model.jobs, trans)}
                 time={timeOf(entry.job, now, trans)}
+                times={timesOf(entry.job, trans)}
                 menu={menuOfJob(entry.job)}
                 commands={commands}
               />
@@ -69,6 +70,7 @@ export function JobSection(props: {
                 state={sweepState(entry.sweep, trans)}
                 line={sweepSentence(entry.sweep, trans)}
                 time={timeOfSweep(entry.sweep, trans)}
+                times={timesOf(entry.sweep, trans)}
                 menu={menuOfSweep(entry.sweep)}
                 commands={commands}
               />
@@ -101,6 +103,8 @@ function Item(props: {
   state: string;
   line: string;
   time: string;
+  /** When it was submitted, and when it has ended; undefined before that. */
+  times: string | undefined;
   menu: IMenuItem[];
   commands: CommandRegistry;
 }): JSX.Element {
@@ -120,7 +124,9 @@ function Item(props: {
           <b title={of.name}>{of.name}</b>
           {props.mark}
         </span>
-        <span className="jp-DtrainJob-itemTime">{props.time}</span>
+        <span className="jp-DtrainJob-itemTime" title={props.times}>
+          {props.time}
+        </span>
         <span className="jp-DtrainUi-under" title={props.line}>
           {props.line}
         </span>
@@ -129,23 +135,36 @@ function Item(props: {
   );
 }
 
-/** For how long its trials have run, or its state before the first one starts; once it has ended, its submission. */
+/** For how long its trials have run, or its state before the first one starts; when it has ended. */
 function timeOfSweep(sweep: Sweep, trans: TranslationBundle): string {
   if (sweep.ended_at !== null) {
-    return moment(sweep.created_at);
+    return moment(sweep.ended_at);
   }
   return sweep.ran_s === null
     ? sweepState(sweep, trans)
     : formatSpan(sweep.ran_s);
 }
 
-/** Its duration, or that it has not started; once it has ended, its submission, by which rows are sorted. */
+/** Its duration, or that it has not started; when it has ended. */
 function timeOf(job: Job, now: number, trans: TranslationBundle): string {
-  if (isTimedBySubmission(job)) {
-    return moment(job.created_at);
+  if (hasEnded(job)) {
+    return job.ended_at === null ? UNKNOWN : moment(job.ended_at);
   }
   const ran = ranFor(job, now);
   return ran === null ? jobState(job, trans) : formatSpan(ran);
+}
+
+function timesOf(
+  of: Pick<Job | Sweep, 'created_at' | 'ended_at'>,
+  trans: TranslationBundle
+): string | undefined {
+  return of.ended_at === null
+    ? undefined
+    : trans.__(
+        'Ended %1, submitted %2',
+        moment(of.ended_at),
+        moment(of.created_at)
+      );
 }
 
 /** Number of active jobs, for the section's heading. */

@@ -17,6 +17,21 @@ it('says of a paused job that it is paused, not how far it is', () => {
   expect(jobLine(job, trans)).toBe('Paused on 2 ranks.');
 });
 
+it('has no step of a job that nothing watches', () => {
+  const job = {
+    state: 'running',
+    summary: { code: 'job_running', values: {}, text: '' },
+    metrics: { verdicts: [] },
+    ranks: [{ step: 12 }],
+    progress: [{ phase: 'cells', done: 3, total: 5 }]
+  } as unknown as Job;
+  expect(jobLine(job, trans)).toBe('cell 3 of 5, step 12');
+  for (const code of ['head_ended', 'unwatched']) {
+    const unwatched = { ...job, reason: { code } } as Job;
+    expect(jobLine(unwatched, trans)).toBe('cell 3 of 5, not watched');
+  }
+});
+
 it('tells jobs of one name apart: when each was submitted, once, and which goes on with which', () => {
   const at = new Date(2026, 2, 2, 8, 45).getTime() / 1000;
   const job = (id: string, name: string, parent: string | null = null): Job =>
@@ -35,8 +50,8 @@ it('tells jobs of one name apart: when each was submitted, once, and which goes 
     }) as unknown as Job;
   const all = [job('a', 'job'), job('b', 'job', 'a'), job('c', 'other', 'a')];
   const lines = all.map(j => rowLine(j, all, trans));
-  // beside its name
-  expect(lines[0]).toBe('train.ipynb · 8.1\u00a0s');
+  // without its notebook, which is theirs, too
+  expect(lines[0]).toMatch(/^Submitted .*8:45[^·]* · 8\.1\u00a0s$/);
   const runs = { ...all[0], state: 'queued', summary: { text: 'Waiting.' } };
   expect(rowLine(runs as Job, all, trans)).toMatch(
     /^Submitted .*8:45.* · Waiting\.$/

@@ -3,8 +3,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job } from '../../tokens';
 import { formatCount, formatRun } from '../../metrics/format';
-import { hasEnded, isPaused } from './states';
-import { moment, notebookFile, ranFor, submittedAt } from './texts';
+import { isPaused, isUnwatched } from './states';
+import { notebookFile, ranFor, submittedAt } from './texts';
 
 /** Progress, reason or end in a few words, for a line of a list: of a job that is done, its notebook. */
 export function jobLine(job: Job, trans: TranslationBundle): string {
@@ -17,6 +17,9 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
     !job.metrics.verdicts.some(v => v.headline)
   ) {
     const { done, total } = cells;
+    if (isUnwatched(job)) {
+      return trans.__('cell %1 of %2, not watched', done, total);
+    }
     return steps
       ? trans.__('cell %1 of %2, step %3', done, total, steps)
       : trans.__('cell %1 of %2', done, total);
@@ -58,31 +61,22 @@ export function resumedLine(
   if (!parent || !hasNamesake(job, among)) {
     return line;
   }
+  // as its own line has it
+  const at = submittedAt(parent, among);
   const step = job.resumed_step ?? null;
   return step === null
-    ? trans.__(
-        'Started over after the job of %1 · %2',
-        moment(parent.created_at),
-        line
-      )
+    ? trans.__('Started over after the job of %1 · %2', at, line)
     : trans.__(
         'Resumed the job of %1 at step %2 · %3',
-        moment(parent.created_at),
+        at,
         formatCount(step),
         line
       );
 }
 
-/** Whether a list without columns has a job's submission beside its name: it has ended, and rows are sorted by that. */
-export function isTimedBySubmission(
-  job: Pick<Job, 'state' | 'created_at'>
-): boolean {
-  return hasEnded(job) && !!job.created_at;
-}
-
 /**
- * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, unless that is
- * beside the name, and which one it resumes; if it is done, how long it took.
+ * A job's line in a list without columns: if several jobs have its name, it says when it was submitted, as their tabs
+ * do, or which one it resumes; if it is done, how long it took.
  */
 export function rowLine(
   job: Job,
@@ -90,14 +84,17 @@ export function rowLine(
   trans: TranslationBundle
 ): string {
   const line = jobLine(job, trans);
-  const whole =
+  const took =
+    job.state === 'succeeded' ? formatRun(ranFor(job, 0), true) : null;
+  if (
     job.created_at &&
-    !isTimedBySubmission(job) &&
     hasNamesake(job, among) &&
     !among.some(j => j.id === job.parent)
-      ? trans.__('Submitted %1 · %2', submittedAt(job, among), line)
-      : resumedLine(job, among, trans);
-  return job.state === 'succeeded'
-    ? `${whole} · ${formatRun(ranFor(job, 0), true)}`
-    : whole;
+  ) {
+    // without its notebook, which is that of its namesakes, and would need a third line
+    const at = submittedAt(job, among);
+    return trans.__('Submitted %1 · %2', at, took ?? line);
+  }
+  const whole = resumedLine(job, among, trans);
+  return took === null ? whole : `${whole} · ${took}`;
 }

@@ -10,6 +10,21 @@ export function hasEnded(job: Pick<Job, 'state'>): boolean {
   return JOB_ENDED.includes(job.state);
 }
 
+/** Why the ranks of a job that runs can't be asked, as its head has ended before it; null if they can. */
+export function unwatchedWhy(job: Job): string | null {
+  return job.state === 'running' && job.reason?.code === 'head_ended'
+    ? job.reason.message
+    : null;
+}
+
+/** Whether nothing of a job that runs is known but that it runs: its head has ended, or says nothing. */
+export function isUnwatched(job: Job): boolean {
+  return (
+    job.state === 'running' &&
+    ['head_ended', 'unwatched'].includes(job.reason?.code ?? '')
+  );
+}
+
 /** Whether the debugger has paused ranks of it. */
 export function isPaused(job: Job): boolean {
   return job.state === 'running' && job.summary.code === 'paused';

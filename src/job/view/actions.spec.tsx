@@ -56,6 +56,22 @@ it.each([
   );
 });
 
+it('says why a job without a head has no debugger', () => {
+  const message = "Nothing watches the ranks: the job's head was killed.";
+  const host = document.createElement('div');
+  host.innerHTML = shown({
+    state: 'running',
+    checkpoint_step: null,
+    may: ['cancel'],
+    reason: { code: 'head_ended', message } as Job['reason']
+  });
+  const debug = [...host.querySelectorAll('button')].find(
+    b => b.textContent === 'Debug'
+  );
+  expect(debug?.getAttribute('aria-disabled')).toBe('true');
+  expect(debug?.title).toBe(message);
+});
+
 it('offers nothing without a connection to the server', () => {
   const why = 'No connection to the server.';
   const host = document.createElement('div');

@@ -5,7 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { Action } from '../../ui/actionButton';
-import { hasEnded } from '../model/states';
+import { hasEnded, unwatchedWhy } from '../model/states';
 import { notebookFile, resumeWords } from '../model/texts';
 
 /** Actions for a job, the most helpful first. */
@@ -30,18 +30,20 @@ export function Actions(props: {
     label: string,
     may: boolean,
     primary = false,
-    title?: string
+    title?: string,
+    why: string | null = null
   ): JSX.Element | null =>
     may && commands.hasCommand(command) ? (
       <Action
         label={label}
         primary={primary}
         title={title}
-        why={props.why}
+        why={props.why ?? why}
         onClick={() => void commands.execute(command, args)}
       />
     ) : null;
   const can = (what: string): boolean => job.may.includes(what);
+  const unwatched = unwatchedWhy(job);
   const { label: resume, why: begins } = resumeWords(job, trans);
   return (
     <div className="jp-DtrainJob-actions">
@@ -79,9 +81,20 @@ export function Actions(props: {
       {button(
         CommandIDs.jobStacks,
         trans.__('Stacks'),
-        can('stacks') && commands.hasCommand(CommandIDs.showStacks)
+        (can('stacks') || !!unwatched) &&
+          commands.hasCommand(CommandIDs.showStacks),
+        false,
+        undefined,
+        unwatched
       )}
-      {button(CommandIDs.debugJob, trans.__('Debug'), can('stacks'))}
+      {button(
+        CommandIDs.debugJob,
+        trans.__('Debug'),
+        can('stacks') || !!unwatched,
+        false,
+        undefined,
+        unwatched
+      )}
       {button(
         CommandIDs.debugJob,
         trans.__('Debug in a cluster'),

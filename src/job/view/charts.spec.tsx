@@ -196,22 +196,27 @@ it('has headings that fit beside their value', () => {
   expect(text).toContain(' title="Maximum of all ranks"><b>1.0</b> GiB<');
 });
 
-/** Heading and line of the throughput of a job that trained at 100 samples/s, and then at 50. */
-function throughput(job: Partial<Job>): string {
+/** Charts of a job that trained at 100 samples/s, and then at 50. */
+function charts(job: Partial<Job>): string {
   const rates = [100, 100, 100, 50];
   const history = rates.map((samples_per_s, i) => ({
     at: i,
     samples_per_s,
-    memory_bytes: 1,
+    memory_bytes: 2 ** 31,
     values: {}
   }));
-  const shown = renderToStaticMarkup(
+  return renderToStaticMarkup(
     <Charts
       job={{ ended_at: null, world: { size: 2 }, summary: {}, ...job } as Job}
       metrics={{ history } as unknown as JobMetrics}
       trans={trans}
     />
   );
+}
+
+/** Heading and line of its throughput. */
+function throughput(job: Partial<Job>): string {
+  const shown = charts(job);
   return shown.slice(0, shown.indexOf('Memory'));
 }
 
@@ -229,6 +234,17 @@ it('has the median of a job that has ended: its last seconds are not typical of 
   });
   expect(ended).toContain('title="samples/s, median"><b>100</b>');
   expect(ended).toContain('--jp-brand-color1');
+});
+
+it('has the last memory of a job that nothing watches, not as that of now', () => {
+  const reason = { code: 'head_ended' } as Job['reason'];
+  const unwatched = charts({ state: 'running', metrics: past, reason });
+  expect(unwatched).toContain('>Last: 2.0\u00a0GiB<');
+  const watched = charts({
+    state: 'running',
+    metrics: { ...past, memory_bytes: 1 }
+  });
+  expect(watched).toContain('<b>2.0</b> GiB');
 });
 
 it('says of a job that takes no steps now what its throughput was, as the card of a cluster does', () => {

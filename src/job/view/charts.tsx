@@ -10,10 +10,15 @@ import {
 } from '../../ranks/charts/loggedValues';
 import { Job, JobMetrics } from '../../tokens';
 import { shownMetrics, throughputText } from '../../metrics/currentMetrics';
-import { formatGiB, formatRate, formatValue } from '../../metrics/format';
+import {
+  formatGiB,
+  formatRate,
+  formatValue,
+  unbroken
+} from '../../metrics/format';
 import { median } from '../../metrics/ownTime';
 import { alarmOf } from '../../verdicts/verdict';
-import { hasEnded, isPaused, jobState } from '../model/states';
+import { hasEnded, isPaused, isUnwatched, jobState } from '../model/states';
 import { namesIn, valuesOf } from './loggedCalls';
 
 /** px; low, because the log is more important. */
@@ -58,8 +63,8 @@ export function Charts(props: {
     return null;
   }
   const all = [...times, ...own.flatMap(({ times }) => times)];
-  const last = points[points.length - 1];
   const throughput = throughputOf(job, points, trans);
+  const memory = memoryOf(job, points, trans);
   const chart = { times, ...axisOf(job, all, trans), marks: [], edges: true };
   return (
     <div
@@ -79,16 +84,11 @@ export function Charts(props: {
           <JobChart
             {...chart}
             title={trans.__('Memory')}
-            value={formatGiB(last.memory_bytes)}
-            words={trans.__('GiB')}
+            {...memory}
             about={trans.__('Maximum of all ranks')}
             label={trans.__('GiB')}
             values={points.map(p =>
               p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
-            )}
-            summary={trans.__(
-              'Memory: %1 GiB, latest, maximum of all ranks',
-              formatGiB(last.memory_bytes)
             )}
           />
         </>
@@ -160,6 +160,38 @@ function throughputOf(
       ? trans.__('Throughput: %1, %2', shown.value, shown.words)
       : trans.__('Throughput: %1', shown.words)
   };
+}
+
+/** The heading of a job's memory; if it is not that of now, in words. */
+function memoryOf(
+  job: Job,
+  points: readonly { memory_bytes: number | null }[],
+  trans: TranslationBundle
+): Pick<
+  React.ComponentProps<typeof JobChart>,
+  'value' | 'words' | 'past' | 'summary'
+> {
+  const memory = formatGiB(points[points.length - 1]?.memory_bytes ?? null);
+  const past =
+    isUnwatched(job) ||
+    (job.state === 'running' &&
+      !job.metrics.current &&
+      job.metrics.memory_bytes === null);
+  return past
+    ? {
+        value: '',
+        words: unbroken(trans.__('Last: %1 GiB', memory)),
+        past,
+        summary: trans.__('Memory: last %1 GiB, maximum of all ranks', memory)
+      }
+    : {
+        value: memory,
+        words: trans.__('GiB'),
+        summary: trans.__(
+          'Memory: %1 GiB, latest, maximum of all ranks',
+          memory
+        )
+      };
 }
 
 /**

@@ -12,7 +12,8 @@ import { IJobs, ISite, ISweeps, SweepPlan } from '../../tokens';
 import { ISweepForm } from '../model/formRequest';
 import { SweepForm } from './form';
 
-const NOTHING = 'Nothing varies. Give a parameter values or a range.';
+const NOTHING =
+  'No parameter varies yet. Give one a list of values or a range.';
 const NAMELESS = 'Name a value that the notebook passes to dt.log.';
 const INVALID = 'Without the fields that are invalid.';
 const EARLIER = 'As it was at the last check that succeeded.';
@@ -100,6 +101,9 @@ afterEach(() => {
 it('says on a new form what comes next, and marks nothing', () => {
   expect(said()).toEqual([NOTHING, [], NOTHING]);
   expect(node.querySelector('[aria-invalid=true]')).toBeNull();
+  // it is no sweep of one trial
+  expect(node.textContent).toContain('No trial yet');
+  expect(node.textContent).not.toContain('1 trial');
   // the script is that of the form as it is
   expect(node.textContent).not.toContain(INVALID);
   expect(node.textContent).not.toContain(EARLIER);

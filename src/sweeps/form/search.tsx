@@ -1,7 +1,7 @@
 import React, { useId } from 'react';
 
 import { Row } from '../../job/fields/fieldRow';
-import { SweepField, trialsOf } from '../model/formRequest';
+import { SweepField, trialsOf, varies } from '../model/formRequest';
 import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';
 import { faultText, fieldText } from '../model/texts';
@@ -44,7 +44,11 @@ export function Search(
             : undefined
         }
         placeholder={
-          form.sampler === 'grid' ? trans.__('all combinations') : usual
+          form.sampler === 'grid'
+            ? trans.__('all combinations')
+            : varies(form)
+              ? usual
+              : ''
         }
       />
       <CountRow

@@ -4,7 +4,7 @@ import { FormBar, ISaving, SaveForLater } from '../../job/form/formBar';
 import { SweepPlan } from '../../tokens';
 import { ranksText } from '../../verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
-import { isCount, ISweepForm, trialsOf } from '../model/formRequest';
+import { isCount, ISweepForm, trialsOf, varies } from '../model/formRequest';
 
 /** Number and size of the trials, and the button, which says why it is disabled. */
 export function SweepBar(
@@ -21,13 +21,16 @@ export function SweepBar(
   }
 ): JSX.Element {
   const { sweep, plan, partial, trans } = props;
+  const some = varies(sweep);
   const trials = trialsOf(sweep);
   // an invalid number is not repeated here: its field says what is wrong
   const counts = isCount(sweep.trials);
-  const all = counts
-    ? trans._n('%1 trial', '%1 trials', trials)
-    : trans.__('No valid number of trials');
-  const size = counts ? plan?.size : null;
+  const all = !counts
+    ? trans.__('No valid number of trials')
+    : some
+      ? trans._n('%1 trial', '%1 trials', trials)
+      : trans.__('No trial yet');
+  const size = counts && some ? plan?.size : null;
   const asked = isCount(sweep.parallel);
   const parallel =
     (asked && Number(sweep.parallel)) || (partial ? null : plan?.parallel);
@@ -45,11 +48,13 @@ export function SweepBar(
       }
       under={
         <p className="jp-DtrainUi-under">
-          {parallel
-            ? trans.__('%1 at once', Math.min(parallel, trials))
-            : !asked
-              ? ''
-              : trans.__('As many at once as there are free GPUs or cores')}
+          {!some
+            ? ''
+            : parallel
+              ? trans.__('%1 at once', Math.min(parallel, trials))
+              : !asked
+                ? ''
+                : trans.__('As many at once as there are free GPUs or cores')}
         </p>
       }
       icon={sweepIcon}

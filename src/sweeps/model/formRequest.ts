@@ -105,10 +105,10 @@ export function sweepFaults(
   parameters: readonly IParameter[] | null = null
 ): ISweepFault[] {
   const faults: ISweepFault[] = [];
-  const varies = Object.entries(form.vary).filter(
+  const varied = Object.entries(form.vary).filter(
     ([, one]) => one.kind !== 'fixed'
   );
-  for (const [parameter, one] of varies) {
+  for (const [parameter, one] of varied) {
     const code = varyFault(one);
     if (code) {
       const own = parameters?.find(p => p.name === parameter)?.value ?? '';
@@ -116,7 +116,7 @@ export function sweepFaults(
       faults.push({ field: 'vary', parameter, code, ...odd });
     }
   }
-  if (!varies.length) {
+  if (!varied.length) {
     faults.push({
       field: 'vary',
       code: parameters?.length === 0 ? 'no parameters' : 'nothing varies'
@@ -125,7 +125,7 @@ export function sweepFaults(
   if (!isName(form.objective)) {
     faults.push({ field: 'objective', code: 'no objective' });
   }
-  const endless = varies.some(
+  const endless = varied.some(
     ([, one]) => one.kind === 'uniform' || one.kind === 'loguniform'
   );
   if (form.sampler === 'grid' && endless) {
@@ -143,6 +143,11 @@ export function sweepFaults(
 export function isCount(written: string): boolean {
   const text = written.trim();
   return !text || (/^\d+$/.test(text) && +text >= 1 && +text <= MOST);
+}
+
+/** Whether a parameter varies. */
+export function varies({ vary }: Pick<ISweepForm, 'vary'>): boolean {
+  return Object.values(vary).some(({ kind }) => kind !== 'fixed');
 }
 
 /** Number of trials. */

@@ -171,7 +171,7 @@ export function faultText(
       'No cell that assigns values is tagged "parameters".'
     ),
     'nothing varies': trans.__(
-      'Nothing varies. Give a parameter values or a range.'
+      'No parameter varies yet. Give one a list of values or a range.'
     ),
     'no objective': trans.__(
       'Name a value that the notebook passes to dt.log.'

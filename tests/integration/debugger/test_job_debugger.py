@@ -15,6 +15,7 @@ from dtrain_lab.api.job import Job
 from dtrain_lab.errors import Conflict
 from tests.books import looping
 from tests.integration.debugger.job_debugging import in_loop, look_around
+from tests.integration.jobs.local_jobs import of_job
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
@@ -76,3 +77,17 @@ def test_the_end_of_a_job_ends_its_debugger(job: Job) -> None:
     assert debugger.state.sentence == "The job has ended."
     assert {(rank.phase, rank.place) for rank in debugger.state.ranks} == {("gone", None)}
     assert debugger.state.notes == (), "what held a rank holds none any more"
+
+
+def test_ranks_that_are_paused_go_on_when_the_head_is_killed(job: Job, tmp_path: Path) -> None:
+    wait_until(partial(in_loop, job), 60, "the loop")
+    debugger = job.debug()
+    debugger.pause()
+    debugger.wait(30, [0, 1])
+    for process in of_job(job.id):
+        if "dtrain_lab.head" in process.cmdline():
+            process.kill()
+    wait_until(lambda: debugger.state.code == "ended", 60, "the debugger to see the end")
+    assert debugger.state.sentence == "The job goes on, but its head has ended."
+    (tmp_path / "stop").touch()
+    assert job.wait(60) == "succeeded", job.logs()

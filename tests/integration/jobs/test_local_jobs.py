@@ -323,6 +323,16 @@ def test_its_head_may_die_and_its_agent_takes_the_ranks_along(tmp_path: Path) ->
     wait_until(lambda: "[0] 3" in job.logs(), 30, "its first lines")
     for process in named(job.id, "dtrain_lab.head"):
         process.kill()
+        process.wait()
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="the job's head was killed"):
+        job.stacks()
+    assert time.monotonic() - began < 5  # it is not waited for
+    shown = job.info()
+    assert (
+        shown["summary"]["text"] == "Running on 1 rank. Nothing watches the ranks: the job's head was killed."
+    )
+    assert "stacks" not in shown["may"]
     assert job.wait(60) == "succeeded"
     assert "[0] 59" in job.logs()
 

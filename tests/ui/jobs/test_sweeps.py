@@ -43,12 +43,12 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     form = page.locator(".jp-DtrainSweep-formView:visible")
     assert form.get_by_label("Name of the objective").input_value() == "loss", "as dt.log has it"
     begin = form.get_by_role("button", name="Start sweep")
-    nothing = "Nothing varies. Give a parameter values or a range."
+    nothing = "No parameter varies yet. Give one a list of values or a range."
     check(form, nothing)
     assert bar(form) == nothing
     begin.focus()  # it answers, although nothing varies yet
     page.keyboard.press("Enter")
-    form.get_by_role("alert").get_by_text("Nothing varies.").wait_for()
+    form.get_by_role("alert").get_by_text("No parameter varies yet.").wait_for()
     form.get_by_label("How lr varies").select_option("list")
     form.get_by_label("Values of lr, with commas").fill("0.2, 0.1")
     form.get_by_label("Sampler").select_option("grid")

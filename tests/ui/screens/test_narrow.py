@@ -21,7 +21,7 @@ COMMAND = f"""<div class="jp-DtrainJob-code"><div class="jp-DtrainJob-code-lines
 <pre>dtrain-lab submit train.ipynb {"--param lr=0.0003 " * 12}--name {"x" * 90}</pre></div></div></div>"""
 
 STATUS = """<div class="jp-DtrainStatus"><button><i></i><span>No cluster</span></button>
-<button data-attention><i></i><span>job stuck: rank 1 is stuck, 9 min</span></button>
+<button data-attention><i></i><span>Job stuck: rank 1 is stuck, 9 min</span></button>
 <button class="jp-DtrainStatus-jobs">4 jobs active</button></div>"""
 
 WHERE = ("all_reduce, no. 22,093 of this cell", "in a collective")

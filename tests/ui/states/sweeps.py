@@ -170,7 +170,7 @@ def _form(stage: Stage) -> None:
     stage.notebook("train.ipynb", CELLS)
     stage.command("dtrain-lab:sweep-notebook", path="train.ipynb")
     form = stage.page.locator(FORM)
-    form.get_by_text("Nothing varies.").first.wait_for()
+    form.get_by_text("No parameter varies yet.").first.wait_for()
     form.get_by_label("How lr varies").select_option("loguniform")
     form.get_by_label("How width varies").select_option("list")
 

@@ -601,6 +601,10 @@ def test_a_request_that_comes_after_the_end_gets_the_list_that_jupyterlab_reads(
         (State(), "The debugger is off."),
         (State(ended=True), "The debugger is off."),
         (State(ended=True, texts={"x = 1": "[1]"}), "The job has ended. The debugger is off."),
+        (
+            State(ended=True, unwatched=True, texts={"x = 1": "[1]"}),
+            "The job goes on, but its head has ended. The debugger is off.",
+        ),
         (State(on=True), "No ranks yet: run a %%distributed cell."),
         (attached(2), "Ready to debug 2 ranks."),
         (events.cell_began(attached(2), [0]), "1 rank runs."),

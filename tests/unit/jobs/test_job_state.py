@@ -15,7 +15,7 @@ from dtrain_lab.jobs.summary import running
 from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Cluster, Rank, Reason, World
-from dtrain_lab.wire.jobs.folder import End, FolderState, Live
+from dtrain_lab.wire.jobs.folder import Doing, End, FolderState, HeadEnd, Live
 from dtrain_lab.wire.jobs.job import EndCommand, Job, JobError, JobRequest
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
@@ -235,6 +235,8 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
     fresh = told(FolderState(190.0, live=LIVE), RUNS, now=205.0)
     stale = told(FolderState(190.0, live=LIVE), RUNS, now=300.0)
     assert fresh.summary.code == "training"
+    assert fresh.metrics.current
+    assert (stale.metrics.current, stale.metrics.step_s) == (False, None)
     assert stale.summary.code == "job_running"
 
 
@@ -246,6 +248,46 @@ def test_a_job_whose_head_has_ended_says_that_nothing_watches_its_ranks(live: Li
     assert (unwatched.state, unwatched.reason) == ("running", UNWATCHED)
     stopping = told(found, RUNS, now=200.0 + UNWATCHED_S, cancelled_at=195.0)
     assert (stopping.state, stopping.reason) == ("stopping", None)
+
+
+@pytest.mark.parametrize(("logged", "how"), [(False, "was killed"), (True, "has ended unexpectedly")])
+def test_a_job_shows_nothing_of_a_killed_head_as_of_now(logged: bool, how: str) -> None:
+    seen = Metrics(step_s=0.1, samples_per_s=320.0, memory_bytes=1 << 30, values={"loss": 2.0, "step": 9})
+    rank = msgspec.structs.replace(RANK, state="in collective", doing="all_reduce", step=9, memory_bytes=1)
+    live = Live(200.0, (rank,), (), seen)
+    end = HeadEnd(logged, {"loss": 1.5}, 42)
+    found = FolderState(190.0, live=live, head_end=end)
+    made = told(found, RUNS, now=230.0)
+    why = f"Nothing watches the ranks: the job's head {how}."
+    assert made.state == "running"
+    assert made.summary.text == f"Running on 2 ranks. {why}"
+    assert made.reason is not None
+    assert (made.reason.code, made.reason.message) == ("head_ended", why)
+    assert ("head.log" in made.reason.hint) == logged
+    assert made.may == ("cancel", "duplicate")
+    assert not made.metrics.current
+    assert made.metrics.samples_per_s is made.metrics.memory_bytes is None
+    assert made.metrics.last is not None
+    assert made.metrics.last.samples_per_s == 320.0
+    # ranks log them by themselves
+    assert made.metrics.values == {"loss": 1.5, "step": 42}
+    assert made.ranks == (RANK,)
+    # what its head has sent shortly before is not of now, either
+    answer = Cluster(
+        "c", "a", "p", "ready", None, made.summary, World(1, 0), (), LIVE.ranks, seen, (), (), "u", (), 190.0
+    )
+    assert with_metrics(made, answer) == made
+
+
+def test_a_killed_head_does_not_hide_that_the_ranks_have_begun() -> None:
+    end, doing = HeadEnd(False), Doing("[1]", "c", 1, 2, 195.0)
+    assert told(FolderState(190.0, head_end=end), RUNS).state == "starting"
+    assert told(FolderState(190.0, head_end=end, doing=doing), RUNS).state == "running"
+
+
+def test_a_job_whose_processes_are_gone_does_not_run_on_its_ranks() -> None:
+    text = told(FolderState(started_at=190.0, live=LIVE), ENDED).summary.text
+    assert text == "The job's processes have ended without an exit code."
 
 
 def test_a_job_whose_head_answers_is_watched_although_its_folder_shows_nothing_new() -> None:

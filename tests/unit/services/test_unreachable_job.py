@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ import pytest
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.judgement import NOT_ASKED
+from dtrain_lab.machine import processes
 from dtrain_lab.services.index.store import JobIndex
-from dtrain_lab.services.jobs import jobs
+from dtrain_lab.services.jobs import folder_reads, jobs
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.jobs.folder import HeadEnd
+from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
 from tests.unit.jobs.records import RECORD
@@ -99,3 +103,21 @@ def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.Monk
             await ours.job("unseen")
 
     asyncio.run(main())
+
+
+def test_a_head_that_was_killed_leaves_its_endpoints(tmp_path: Path) -> None:
+    (tmp_path / "head.log").touch()
+    (tmp_path / "values.jsonl").write_text(
+        '{"step": 1, "values": {"loss": 2.0}}\n{"step": 2, "values": {"a": 1}}\n'
+    )
+    assert folder_reads.head_end(tmp_path) is None  # it has not begun
+    keys = Keys("s", "c", "p")
+    here = Endpoints("j", "h", "python", os.getpid(), processes.started(), "d", (), (), keys)
+    file = tmp_path / "endpoints.json"
+    file.write_bytes(msgspec.json.encode(here))
+    assert folder_reads.head_end(tmp_path) is None
+    # another process has its pid
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(here, started=here.started - 100)))
+    assert folder_reads.head_end(tmp_path) == HeadEnd(False, {"loss": 2.0, "a": 1}, 2)
+    (tmp_path / "head.log").write_text("Traceback")
+    assert folder_reads.head_end(tmp_path) == HeadEnd(True, {"loss": 2.0, "a": 1}, 2)
