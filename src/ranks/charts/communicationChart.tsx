@@ -78,7 +78,9 @@ export function Communication(props: IChartsProps): JSX.Element {
         none={
           lines.vague
             ? trans.__('Communication was too unsteady to tell.')
-            : axis.none
+            : points.some(p => p.samples !== null)
+              ? trans.__('Communication is unknown.')
+              : axis.none
         }
         series={[
           {

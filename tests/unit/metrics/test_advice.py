@@ -421,7 +421,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
         ),
         (
             {"share": 0.04, "transfer_s": 0.004, "beside": 0.77},
-            "Your loop's own code takes 77 % of a step.",
+            "Your loop's own code takes 77 % ± 2 of a step.",
         ),
         (
             {"share": 0.04, "data_s": 0.03},
