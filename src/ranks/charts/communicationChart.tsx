@@ -15,7 +15,7 @@ import {
 import { isSplitVague, shownSplit } from '../../metrics/split';
 import { TimeChart } from './chart';
 import { communicationLines } from '../../metrics/communicationLines';
-import { IAxis } from './timeAxis';
+import { IAxis, trains } from './timeAxis';
 
 /** What the charts of a cluster are drawn of. */
 export interface IChartsProps {
@@ -78,7 +78,7 @@ export function Communication(props: IChartsProps): JSX.Element {
         none={
           lines.vague
             ? trans.__('Communication was too unsteady to tell.')
-            : points.some(p => p.samples !== null)
+            : points.some(trains)
               ? trans.__('Communication is unknown.')
               : axis.none
         }

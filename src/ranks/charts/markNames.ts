@@ -45,8 +45,8 @@ export function pointing(label: string, side: 'left' | 'right'): string {
 
 /**
  * Positions for names beside their lines: to the right of the line, or to the left if there is no room; at
- * the lowest position that covers no curve, no other name and no other mark's line. A name that finds none covers a
- * curve, or else is moved aside, with a line that leads to it.
+ * the lowest position that covers no curve, no other name and no other mark's line. A name that finds none is moved
+ * aside, with a line that leads to it, or else covers a curve.
  *
  * @param names x of each line and width of its name, pixels, from left to right.
  * @param plot the plot, pixels.
@@ -64,8 +64,9 @@ export function placeNames(
   return names.map(name => {
     const found =
       beside(name, names, plot, row, drawn, taken) ??
+      aside(name, names, plot, row, drawn, taken) ??
       beside(name, names, plot, row, [], taken) ??
-      aside(name, names, plot, row, taken);
+      aside(name, names, plot, row, [], taken);
     if (found) {
       const { from, y, leader } = found;
       const to = from + name.width;
@@ -79,30 +80,31 @@ export function placeNames(
   });
 }
 
-/** Rows from the lowest one upward. */
-function rows(plot: IPlot, row: number): number[] {
-  const ys: number[] = [];
+/** The lowest row in which a stretch covers nothing that is drawn, and no name; undefined if there is none. */
+function freeRow(
+  from: number,
+  to: number,
+  plot: IPlot,
+  row: number,
+  drawn: readonly IDrawn[],
+  taken: readonly Taken[]
+): number | undefined {
+  const near = drawn.filter(d => d.x >= from - 4 && d.x <= to + 4);
+  const others = taken.filter(t => t.to + APART > from && t.from < to + APART);
   for (
     let y = plot.top + plot.height - row * 0.9;
     y - row / 2 >= plot.top;
     y -= row / 2
   ) {
-    ys.push(y);
+    const [top, bottom] = [y - row / 2, y + row / 2];
+    if (
+      near.every(d => d.bottom < top || d.top > bottom) &&
+      others.every(t => Math.abs(t.y - y) >= row)
+    ) {
+      return y;
+    }
   }
-  return ys;
-}
-
-function isFree(
-  from: number,
-  to: number,
-  y: number,
-  row: number,
-  taken: readonly Taken[]
-): boolean {
-  return taken.every(
-    t =>
-      t.to + APART <= from || t.from >= to + APART || Math.abs(t.y - y) >= row
-  );
+  return undefined;
 }
 
 /** The lines of other marks that cross a stretch. */
@@ -133,12 +135,7 @@ function beside(
     if (crossed(from, to, x, names)) {
       continue;
     }
-    const near = drawn.filter(d => d.x >= from - 4 && d.x <= to + 4);
-    const y = rows(plot, row).find(
-      y =>
-        near.every(d => d.bottom < y - row / 2 || d.top > y + row / 2) &&
-        isFree(from, to, y, row, taken)
-    );
+    const y = freeRow(from, to, plot, row, drawn, taken);
     if (y !== undefined) {
       return { from, y, side: from > x ? 'right' : 'left', leader: null };
     }
@@ -152,6 +149,7 @@ function aside(
   names: readonly IName[],
   plot: IPlot,
   row: number,
+  drawn: readonly IDrawn[],
   taken: readonly Taken[]
 ): IPlaced | null {
   const most = plot.left + plot.width - width;
@@ -164,7 +162,7 @@ function aside(
     const side = from > x ? 'right' : 'left';
     const leader = side === 'right' ? from : from + width;
     const [start, end] = [Math.min(from, x), Math.max(from + width, x)];
-    const y = rows(plot, row).find(y => isFree(start, end, y, row, taken));
+    const y = freeRow(start, end, plot, row, drawn, taken);
     if (y !== undefined) {
       places.push({ from, y, side, leader });
     }

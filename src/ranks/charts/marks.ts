@@ -52,6 +52,9 @@ export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
       ctx.moveTo(shown[i].x, place.y);
       ctx.lineTo(place.leader, place.y);
       ctx.stroke();
+      ctx.beginPath();
+      ctx.arc(shown[i].x, place.y, 2.5 * devicePixelRatio, 0, 2 * Math.PI);
+      ctx.fill();
     }
   });
   places.forEach((place, i) => {

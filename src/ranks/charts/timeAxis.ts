@@ -73,7 +73,7 @@ function lostText(lost: readonly number[], trans: TranslationBundle): string {
 }
 
 /** Whether steps were taken at this point. */
-function trains(point: IPoint): boolean {
+export function trains(point: IPoint): boolean {
   return point.samples !== null || point.overhead !== null;
 }
 
