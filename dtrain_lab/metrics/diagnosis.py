@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.diagnosed_loop import alike
 from dtrain_lab.metrics.own_time import own_code_share
 from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
@@ -25,6 +26,8 @@ ONCE = 0.5
 """Error of a share that was measured in a single cycle, relative to it: its scatter is unknown."""
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
+SAME = 1.25
+"""Ratio up to which the steps that ranks and head have seen last are those of one loop."""
 KINDS = ("with_sync", "without_sync", "real")
 GONE = (
     "The DDP model that trained last no longer exists: it was created inside a function. "
@@ -40,6 +43,7 @@ def conclude(
     slow: Verdict | None = None,
     asleep: float = 0.0,
     waits: float | None = None,
+    shown_s: float | None = None,
 ) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
@@ -58,6 +62,7 @@ def conclude(
         asleep: share of a step of this loop in which ranks wait for something that is not seen.
         waits: share of a step of this loop in which ranks waited for data, as all views say it; None for what
             the timings say.
+        shown_s: time of a step of this loop as all views say it, likewise.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -68,6 +73,8 @@ def conclude(
     repeated, alone, real = (_typical([getattr(r, k) for r in timings]) for k in KINDS)
     loop_times = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(loop_times) if loop_times else None
+    if loop_s is not None and shown_s is not None and alike(shown_s, loop_s, SAME):
+        loop_s = shown_s
     waited = [r.data_s for r in timings if r.data_s is not None]
     waited_s = fmean(waited) if waited and loop_s and not real else None
     if waited_s is not None and loop_s is not None and waits is not None:
@@ -104,17 +111,16 @@ def conclude(
     elif loop_s is not None and waited_s is not None:
         data = _in_loop(waited_s, whole_s, loop_s)
     text = text_of.verdict(communication, data, size, own_share, own_error, asleep)
-    if not text_of.own_leads(communication, data, own_share, own_error):
-        own_share = own_error = 0.0
+    own = own_share if text_of.own_leads(communication, data, own_share, own_error) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
     if slow is not None and text_of.slow_leads(slow, whole_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, whole_s))
-        own_share = own_error = 0.0  # waiting, not code
+        own = own_share = own_error = 0.0  # waiting, not code
         busy = False
     if loop_s is not None and busy:
         notes[text_of.slowed(loop_s, took_s, loader=bool(real))] = None
     late = slow.ranks[0] if slow is not None else None
-    return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late, own_error)
+    return Diagnosis(text, "replayed", communication, data, tuple(notes), own, late, own_share, own_error)
 
 
 class Step(NamedTuple):

@@ -90,8 +90,8 @@ def splits_with_measured(
         samples: the latest samples of the ranks.
         diagnosis: the loop's diagnosis; None if it was not diagnosed.
     """
-    if diagnosis is not None and diagnosis.own and diagnosis.slow_rank is None:
-        splits = _with_own_code(splits, samples, diagnosis.own)
+    if diagnosis is not None and diagnosis.own_code and diagnosis.slow_rank is None:
+        splits = _with_own_code(splits, samples, diagnosis.own_code)
     data = measured_data(diagnosis)
     if data is not None:
         splits = _with_data(splits, samples, data.share)
@@ -144,7 +144,7 @@ def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
         }
     if fields:
         room_s = step * (1 - share) - (data_s or 0.0)
-        own_s = diagnosis.own * step if diagnosis.own else None
+        own_s = diagnosis.own_code * step if diagnosis.own_code else None
         fields |= parts_within(room_s, before_s, of.compute_s, of.optimizer_s, own_s)
     return fields
 

@@ -140,7 +140,9 @@ class Diagnoses:
             return from_live(metrics, note, of.asleep)
         of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
-        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
+        diagnosis = conclude(
+            timings, self._loop.slow, self._asleep, waits, of.step_s if of is not None else None
+        )
         diagnosis = with_busy(diagnosis, self._loop.too_busy, self._loop.busy_now)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()

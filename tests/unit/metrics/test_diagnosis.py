@@ -262,10 +262,29 @@ def test_all_sentences_are_of_one_step() -> None:
     assert found.text == "Your loop's own code takes the time: 86 % ± 3 of a step."
 
 
+def test_the_step_is_the_one_that_all_views_show() -> None:
+    """As found: "a whole step of 139 ms" beside "Last: 144 ms" in the panel."""
+    of = [timings(r, 80, 60, loop_s=0.139) for r in (0, 1)]
+    found = conclude(of, shown_s=0.144)
+    assert found.communication is not None
+    assert " of a whole step of 144 ms: " in found.communication.text
+    assert found.notes[0].startswith("A step of your own loop took 144 ms: 64 ms of it ")
+    assert (found.own, found.own_code) == (pytest.approx(64 / 144), pytest.approx(64 / 144))
+    other = conclude(of, shown_s=0.2).communication
+    assert other is not None
+    assert " of a whole step of 139 ms: " in other.text, "those were other steps"
+
+
+def test_own_code_that_is_not_the_conclusion_is_known_to_views_all_the_same() -> None:
+    found = conclude([timings(r, 20, 12, loop_s=0.028) for r in (0, 1)])
+    assert (found.own, found.own_code) == (0.0, pytest.approx(8 / 28))
+    assert found.text.startswith("Communication-bound: ")
+
+
 def test_views_have_the_share_of_own_code_that_was_measured() -> None:
     """As found: "other 94 %" in the panel beside "own code takes 88 % of a step"."""
     of = Metrics(step_s=0.1, data_s=0.001, compute_s=0.03, optimizer_s=0.01, comm_overhead=0.019)
-    found = replace(MEASURED, communication=Check(0.02, 0.01, 0, 0, ""), data=None, own=0.88)
+    found = replace(MEASURED, communication=Check(0.02, 0.01, 0, 0, ""), data=None, own_code=0.88)
     shown = with_measured(of, found)
     parts = (shown.compute_s, shown.optimizer_s, shown.data_s, 0.1 * (shown.comm_overhead or 0.0))
     assert sum(part or 0.0 for part in parts) == pytest.approx(0.012)
