@@ -31,6 +31,8 @@ class Split(Struct, frozen=True):
     `undisturbed` is the share of its computing time that remains without the slowdown after waits
     (`cold_caches`). `most` is the share of a step that waiting for data leaves: no more is communication.
     `data_s`: waiting for data as a diagnosis measured it; None where the rank's own estimate holds.
+    `estimated`: the share of communication that a measured one replaces; None where nothing was measured.
+    `own_code`: share of a step that the loop's own code takes as measured; None where it was not.
     """
 
     comm_overhead: float
@@ -40,6 +42,8 @@ class Split(Struct, frozen=True):
     undisturbed: float = 1.0
     most: float = 1.0
     data_s: float | None = None
+    estimated: float | None = None
+    own_code: float | None = None
 
 
 def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
@@ -110,6 +114,7 @@ def _scaled(of: Split, factor: float, error: float) -> Split:
         of,
         comm_overhead=of.comm_overhead * factor,
         error=error,
+        estimated=of.comm_overhead,
         transfer_s=of.transfer_s * factor,
         wait_s=of.wait_s * factor,
     )

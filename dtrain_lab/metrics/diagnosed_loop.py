@@ -21,14 +21,15 @@ OTHER = 1.5
 """Ratio of step times from which a loop of the same code counts as another loop."""
 
 
-def alike(first: float, other: float) -> bool:
+def alike(first: float, other: float, ratio: float = OTHER) -> bool:
     """Whether two step times, in seconds, may belong to the same loop.
 
     Args:
         first: A step time in seconds.
         other: The other one.
+        ratio: From which they do not.
     """
-    return first / OTHER < other < first * OTHER
+    return first / ratio < other < first * ratio
 
 
 class _Cell(Struct):

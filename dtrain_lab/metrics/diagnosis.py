@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, sqrt
-from statistics import fmean, median
+from statistics import fmean, median, stdev
+from typing import NamedTuple
 
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.diagnosed_loop import alike
 from dtrain_lab.metrics.own_time import own_code_share
 from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
@@ -24,6 +26,9 @@ ONCE = 0.5
 """Error of a share that was measured in a single cycle, relative to it: its scatter is unknown."""
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
+SAME = 1.25
+"""Ratio up to which the steps that ranks and head have seen last are those of one loop."""
+KINDS = ("with_sync", "without_sync", "real")
 GONE = (
     "The DDP model that trained last no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, and train a step."
@@ -31,49 +36,6 @@ GONE = (
 """Why a step can't be repeated: its model was garbage-collected."""
 MODEL_GONE = "model_gone"
 """Code of that reason."""
-QUICK, QUICK_S = (9, 4), 2.0
-"""The scheme for fast steps, and the time that all steps of one kind may take for it, in seconds."""
-SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
-"""Numbers of cycles, and of steps of each kind per cycle (the first step isn't counted). The first pair that
-fits into `WITHIN_S` is used."""
-WITHIN_S = 30.0
-"""Longest time that all steps of one kind may take together, seconds."""
-READ_AHEAD_S = 60.0
-"""Time for steps whose batches a loader's workers read ahead, in all cycles together, seconds."""
-FEWEST_STEPS = 4
-"""Minimum number of steps that a loader must be able to feed."""
-
-
-def scheme(step_s: float) -> tuple[int, int]:
-    """Choose numbers of cycles and steps, so that the measurement ends within a minute or two.
-
-    Args:
-        step_s: time of a step, seconds.
-
-    Returns:
-        Number of cycles, and number of steps of each kind per cycle.
-    """
-    if QUICK[0] * QUICK[1] * step_s <= QUICK_S:
-        return QUICK
-    return next((s for s in SCHEMES if s[0] * s[1] * step_s <= WITHIN_S), SCHEMES[-1])
-
-
-def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int, int]:
-    """Choose numbers of cycles and steps for the steps that read the loader.
-
-    Args:
-        available: number of steps for which the loader has batches.
-        ahead: number of steps that it has read ahead when a cycle begins, which are not counted.
-        step_s: time of a step, seconds.
-        cycles: number of cycles of the other kinds of steps.
-
-    Returns:
-        Number of cycles, and number of steps per cycle.
-    """
-    cycles = min(cycles, SCHEMES[0][0], available // (ahead + 2), int(READ_AHEAD_S / ((ahead + 1) * step_s)))
-    cycles = max(1, cycles)
-    steps = min(available // cycles, ahead + 4 * (SCHEMES[0][1] - 1), int(WITHIN_S / (cycles * step_s)))
-    return cycles, max(ahead + 1, steps)
 
 
 def conclude(
@@ -81,6 +43,7 @@ def conclude(
     slow: Verdict | None = None,
     asleep: float = 0.0,
     waits: float | None = None,
+    shown_s: float | None = None,
 ) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
@@ -89,7 +52,8 @@ def conclude(
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
     error. Where steps could not be repeated with the loader, waiting for data is that of the loop itself. If
-    the two shares add up to more than a step, the one that is less exact is what the other leaves.
+    the two shares leave less of a step than computing alone takes, the one that is less exact is what the
+    other leaves beside that.
 
     Args:
         timings: timings of all ranks.
@@ -98,6 +62,7 @@ def conclude(
         asleep: share of a step of this loop in which ranks wait for something that is not seen.
         waits: share of a step of this loop in which ranks waited for data, as all views say it; None for what
             the timings say.
+        shown_s: time of a step of this loop as all views say it, likewise.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -105,9 +70,11 @@ def conclude(
     communication = data = None
     notes = dict.fromkeys(text for mine in timings for text in mine.skipped.values())
     size = len(timings)
-    repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
+    repeated, alone, real = (_typical([getattr(r, k) for r in timings]) for k in KINDS)
     loop_times = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(loop_times) if loop_times else None
+    if loop_s is not None and shown_s is not None and alike(shown_s, loop_s, SAME):
+        loop_s = shown_s
     waited = [r.data_s for r in timings if r.data_s is not None]
     waited_s = fmean(waited) if waited and loop_s and not real else None
     if waited_s is not None and loop_s is not None and waits is not None:
@@ -115,39 +82,54 @@ def conclude(
     step_s = max(repeated + (waited_s or 0.0), real)
     elsewhere = own_code_s(timings, step_s, loop_s)
     busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)
-    own_share = elsewhere / (step_s + elsewhere) if elsewhere else 0.0
+    took_s = step_s + elsewhere
+    # one step in all sentences: the loop's own, unless something else has slowed that down
+    whole_s = loop_s if loop_s is not None and elsewhere and not busy else took_s
+    own_share = elsewhere / whole_s if elsewhere else 0.0
+    own_error = _own_error(timings, own_share, took_s, whole_s, loop_s) if elsewhere else 0.0
+    step = Step(whole_s, took_s, loop_s)
     if loop_s is not None and elsewhere:
         notes[
             f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
             "is neither the model, nor averaging, nor the loader."
         ] = None
-        step_s += elsewhere
     if repeated and size > 1 and all(r.without_sync for r in timings):
         averaged = [(r.with_sync, r.without_sync) for r in timings]
-        communication = _check(averaged, step_s, loop_s, text_of.communication)
+        communication = _check(averaged, step, text_of.communication)
     if repeated and real:
         loaded = [(r.real, r.with_sync) for r in timings]
-        data = _check(loaded, step_s, loop_s, text_of.data)
-        if communication is not None and communication.share + data.share > 1:
+        data = _check(loaded, step, text_of.data)
+        computed = alone / whole_s
+        # up to half of what computing takes may be noise of the three
+        if communication is not None and communication.share + data.share > 1 - computed / 2:
             if data.error < communication.error:
-                communication = _check(averaged, step_s, loop_s, text_of.all_beside_data, 1 - data.share)
+                most = _left_by(data.share, computed)
+                communication = _check(averaged, step, text_of.all_beside_data, most)
             else:
-                data = _check(
-                    loaded, step_s, loop_s, text_of.all_beside_communication, 1 - communication.share
-                )
+                most = _left_by(communication.share, computed)
+                data = _check(loaded, step, text_of.all_beside_communication, most)
     elif loop_s is not None and waited_s is not None:
-        data = _in_loop(waited_s, step_s, loop_s)
-    text = text_of.verdict(communication, data, size, own_share, asleep)
-    own_share = own_share if text_of.own_leads(communication, data, own_share) else 0.0
+        data = _in_loop(waited_s, whole_s, loop_s)
+    text = text_of.verdict(communication, data, size, own_share, own_error, asleep)
+    own = own_share if text_of.own_leads(communication, data, own_share, own_error) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
-    if slow is not None and text_of.slow_leads(slow, step_s, *shares):
-        text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
-        own_share = 0.0  # waiting, not code
+    if slow is not None and text_of.slow_leads(slow, whole_s, *shares):
+        text = text_of.slow_rank(slow, text_of.late_share(slow, whole_s))
+        own = own_share = own_error = 0.0  # waiting, not code
         busy = False
     if loop_s is not None and busy:
-        notes[text_of.slowed(loop_s, step_s, loader=bool(real))] = None
+        notes[text_of.slowed(loop_s, took_s, loader=bool(real))] = None
     late = slow.ranks[0] if slow is not None else None
-    return Diagnosis(text, "replayed", communication, data, tuple(notes), own_share, late)
+    return Diagnosis(text, "replayed", communication, data, tuple(notes), own, late, own_share, own_error)
+
+
+class Step(NamedTuple):
+    """The step that shares are of, seconds: the whole one, what its repeated parts took with the loop's own
+    code, and the loop's own; the last is None if it is not known."""
+
+    whole_s: float
+    took_s: float
+    loop_s: float | None
 
 
 def own_code_s(timings: Sequence[StepTimings], step_s: float, loop_s: float | None) -> float:
@@ -207,7 +189,8 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "
             "of a step, or more."
         )
-    text = text_of.verdict(communication, data, 2, own_code_share(metrics, asleep), asleep)
+    own = own_code_share(metrics, asleep), metrics.comm_overhead_error or 0.0
+    text = text_of.verdict(communication, data, 2, *own, asleep)
     slow = next((v for v in metrics.verdicts if v.code == "slow"), None)  # a rank that compiles has no pace
     if slow is not None and step:
         text = text_of.slow_rank(slow, text_of.late_share(slow, step))
@@ -222,7 +205,9 @@ def _typical(measured: Sequence[Sequence[float]]) -> float:
 def median_error(values: Sequence[float]) -> float:
     """Error of the median of a few measurements; 0 for a single one, whose error is unknown.
 
-    For measurements that are normally distributed it holds 87 to 97 % of the time, for 2 to 9 of them.
+    For measurements that are normally distributed it holds 87 to 97 % of the time, for 2 to 9 of them. On a
+    busy machine some of them are far off, and a deviation that leaves those out, as the median does, may be
+    small by chance: the error of the mean, in which they count, is the least.
 
     Args:
         values: the measurements.
@@ -230,13 +215,30 @@ def median_error(values: Sequence[float]) -> float:
     count = len(values)
     middle = median(values)
     spread = MAD * FEW.get(count, 1.0) * median(abs(v - middle) for v in values)
-    return STUDENT.get(count, 2.0) * OF_MEDIAN * spread / sqrt(count)
+    of_mean = stdev(values) if count > 1 else 0.0
+    return STUDENT.get(count, 2.0) * max(OF_MEDIAN * spread, of_mean) / sqrt(count)
+
+
+def _left_by(share: float, computed: float) -> float:
+    """Share of a step that another part may take at most: what a part and computing alone leave."""
+    left = 1 - share
+    return left - min(computed, left / 2)
+
+
+def _own_error(
+    timings: Sequence[StepTimings], share: float, took_s: float, whole_s: float, loop_s: float | None
+) -> float:
+    """Error of the share of a loop's own code: that of the steps that were repeated without that code."""
+    ranks = [r.real or r.with_sync for r in timings]
+    cycles = [fmean(times) / whole_s for times in zip(*ranks, strict=False)]
+    unsteady = 1 - took_s / loop_s if loop_s else 0.0
+    error = hypot(median_error(cycles), max(0.0, unsteady))
+    return min(max(LEAST_ERROR, error), max(share, 1 - share))
 
 
 def _check(
     pairs: Sequence[tuple[Sequence[float], Sequence[float]]],
-    step_s: float,
-    loop_s: float | None,
+    step: Step,
     text: text_of.Say,
     most: float = 1.0,
 ) -> Check:
@@ -246,16 +248,16 @@ def _check(
     error = median_error(shares) if cycles > 1 else ONCE * share
     with_s = _typical([with_ for with_, _ in pairs])
     without_s = _typical([without for _, without in pairs])
-    of_step = with_s / step_s
+    of_step = with_s / step.whole_s
     beyond = max(0.0, share * of_step - most)
-    error = hypot(error * of_step, beyond, _unsteady(share * of_step, step_s, loop_s))
+    error = hypot(error * of_step, beyond, _unsteady(share * of_step, step.took_s, step.loop_s))
     share = min(share, most / of_step)
     # where both take equally long, a nonzero share is only noise of the cycles
     share = share if with_s > without_s else 0.0
     without_s = with_s * (1 - share)  # consistent with the share: medians of noisy cycles need not agree
     share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
-    return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
+    return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step.whole_s))
 
 
 def _in_loop(waited_s: float, step_s: float, loop_s: float) -> Check:

@@ -53,7 +53,8 @@ def all_beside_data(share: float, error: float, with_s: float, without_s: float,
         return communication(share, error, with_s, without_s, step_s)
     takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
     return (
-        f"Communication takes {takes}: all of the {step_time(share * step_s)} that waiting for data leaves."
+        f"Communication takes {takes}: all of the {step_time(share * step_s)} that computation and waiting "
+        "for data leave."
     )
 
 
@@ -90,7 +91,8 @@ def all_beside_communication(
         return data(share, error, with_s, without_s, step_s)
     takes = share_in_range(share, error, f"a step of {step_time(step_s)}")
     return (
-        f"Waiting for data takes {takes}: all of the {step_time(share * step_s)} that communication leaves."
+        f"Waiting for data takes {takes}: all of the {step_time(share * step_s)} that computation and "
+        "communication leave."
     )
 
 
@@ -104,7 +106,12 @@ def waits_elsewhere(share: float) -> str:
 
 
 def verdict(
-    communication: Check | None, data: Check | None, size: int, own_share: float = 0.0, asleep: float = 0.0
+    communication: Check | None,
+    data: Check | None,
+    size: int,
+    own_share: float = 0.0,
+    own_error: float = 0.0,
+    asleep: float = 0.0,
 ) -> str:
     """Return the verdict on a loop in one sentence.
 
@@ -112,15 +119,16 @@ def verdict(
         communication, data: the checks; None if they were not made.
         size: number of ranks.
         own_share: share of a step that the loop's own code takes, outside model and loader.
+        own_error: its error.
         asleep: share of a step in which ranks wait for something that is not seen, if that is most of it.
     """
     if communication is None and data is None:
         return "Nothing could be measured."
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
-    if own_leads(communication, data, own_share):
+    if own_leads(communication, data, own_share, own_error):
         computed = 1 - own_share - shared - fed
         the_time = " the time:" if own_share > computed else ""
-        return f"Your loop's own code takes{the_time} {own_share * 100:.0f} % of a step."
+        return f"Your loop's own code takes{the_time} {share_in_range(own_share, own_error, 'a step')}."
     if asleep > max(shared, fed):
         return waits_elsewhere(asleep)
     shares = ((check.share, check.error) if check is not None else None for check in (communication, data))
@@ -167,18 +175,19 @@ def is_unsteady(share: float, error: float) -> bool:
     return vague(share, error) or TELLING <= share <= error
 
 
-def own_leads(communication: Check | None, data: Check | None, own_share: float) -> bool:
+def own_leads(communication: Check | None, data: Check | None, own_share: float, own_error: float) -> bool:
     """Whether the loop's own code is what to look at first.
 
     Args:
         communication, data: the checks; None if they were not made.
         own_share: share of a step that the loop's own code takes.
+        own_error: its error.
 
     Returns:
         Whether it takes at least a third of a step, and more than communication and than data.
     """
     measured = max((c.share for c in (communication, data) if c is not None), default=0.0)
-    return own_share >= OWN and own_share > measured
+    return own_share >= OWN and own_share > measured and not vague(own_share, own_error)
 
 
 def late_share(slow: Verdict | None, step_s: float | None) -> float:

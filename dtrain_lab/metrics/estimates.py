@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dtrain_lab.metrics import over_ranks, ring
 from dtrain_lab.metrics.communication import Split, split
 from dtrain_lab.metrics.other_waits import part_s
-from dtrain_lab.metrics.own_time import own_s
+from dtrain_lab.metrics.own_time import own_s, parts_within
 from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
 from dtrain_lab.metrics.ring import StepRecord
 from dtrain_lab.wire.cluster import Rank
@@ -231,7 +231,7 @@ def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]
         "data_s": sample.data_s,
         "compute_s": None if compute is None else compute * undisturbed,
         "optimizer_s": None if optimizer is None else optimizer * undisturbed,
-        **(_beside_measured_data(sample, split, undisturbed) if split is not None else {}),
+        **(_beside_measured(sample, split, undisturbed) if split is not None else {}),
         "transfer_s": split.transfer_s if split is not None else None,
         "wait_s": split.wait_s if split is not None else None,
         "comm_overhead": share,
@@ -240,19 +240,20 @@ def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]
     }
 
 
-def _beside_measured_data(sample: RankSample, split: Split, undisturbed: float) -> dict[str, float | None]:
-    """A rank's parts of a step where waiting for data was measured: computation has what it leaves."""
-    if split.data_s is None:
+def _beside_measured(sample: RankSample, split: Split, undisturbed: float) -> dict[str, float | None]:
+    """A rank's parts of a step beside those that were measured: computation has what they leave."""
+    if split.data_s is None and split.estimated is None and split.own_code is None:
         return {}
-    room = max(0.0, (sample.step_s or 0.0) * (1 - split.comm_overhead) - split.data_s)
-    parts: dict[str, float | None] = {"data_s": split.data_s}
-    if sample.optimizer_s is not None:
-        parts["optimizer_s"] = min(sample.optimizer_s * undisturbed, room)
-        room -= parts["optimizer_s"] or 0.0
-    if sample.compute_s is not None:
-        freed = max(0.0, (sample.data_s or 0.0) - split.data_s)
-        parts["compute_s"] = min(sample.compute_s * undisturbed + freed, room)
-    return parts
+    step, data = sample.step_s or 0.0, sample.data_s or 0.0
+    before = split.comm_overhead if split.estimated is None else split.estimated
+    parts = parts_within(
+        step * (1 - split.comm_overhead) - (data if split.data_s is None else split.data_s),
+        step * (1 - before) - data,
+        None if sample.compute_s is None else sample.compute_s * undisturbed,
+        None if sample.optimizer_s is None else sample.optimizer_s * undisturbed,
+        None if split.own_code is None else split.own_code * step,
+    )
+    return parts if split.data_s is None else {**parts, "data_s": split.data_s}
 
 
 def with_metrics(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:

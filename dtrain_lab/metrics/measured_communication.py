@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics.communication import Split, room_beside_data
 from dtrain_lab.metrics.diagnosis_text import is_unsteady
+from dtrain_lab.metrics.own_time import parts_within
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.metrics.world import Last, Metrics
@@ -89,6 +90,8 @@ def splits_with_measured(
         samples: the latest samples of the ranks.
         diagnosis: the loop's diagnosis; None if it was not diagnosed.
     """
+    if diagnosis is not None and diagnosis.own_code and diagnosis.slow_rank is None:
+        splits = _with_own_code(splits, samples, diagnosis.own_code)
     data = measured_data(diagnosis)
     if data is not None:
         splits = _with_data(splits, samples, data.share)
@@ -123,15 +126,14 @@ def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
     if not step:
         return {}
     fields: dict[str, Any] = {}
-    data_s, share, saved = of.data_s, of.comm_overhead or 0.0, 0.0
+    data_s, share = of.data_s, of.comm_overhead or 0.0
+    before_s = step * (1 - share) - (data_s or 0.0)
     data = measured_data(diagnosis)
     if data is not None and data_s is not None:
-        saved += max(0.0, data_s - data.share * step)
         fields["data_s"] = data_s = data.share * step
     check = _communication(diagnosis)
     if check is not None:
         check = replace(check, share=min(check.share, room_beside_data(step, data_s)))
-        saved += step * (share - check.share)
         share = check.share
         fields |= {
             "comm_overhead": check.share,
@@ -140,17 +142,26 @@ def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
             "transfer_s": scaled(of.transfer_s, of.comm_overhead, check),
             "wait_s": scaled(of.wait_s, of.comm_overhead, check),
         }
-    compute = max(0.0, of.compute_s + saved) if fields and of.compute_s is not None else of.compute_s
-    if "data_s" in fields:
-        room = max(0.0, step * (1 - share) - (data_s or 0.0))
-        fields |= _within(room, compute, of.optimizer_s)
-    elif fields:
-        fields["compute_s"] = compute
+    if fields:
+        room_s = step * (1 - share) - (data_s or 0.0)
+        own_s = diagnosis.own_code * step if diagnosis.own_code else None
+        fields |= parts_within(room_s, before_s, of.compute_s, of.optimizer_s, own_s)
     return fields
 
 
-def _within(room_s: float, compute_s: float | None, optimizer_s: float | None) -> dict[str, float | None]:
-    """The other parts, which a measured wait leaves less time: a view would scale all parts down to fit."""
-    optimizer = None if optimizer_s is None else min(optimizer_s, room_s)
-    compute = None if compute_s is None else min(compute_s, room_s - (optimizer or 0.0))
-    return {"optimizer_s": optimizer, "compute_s": compute}
+def _with_own_code(splits: dict[int, Split], samples: Sequence[RankSample], share: float) -> dict[int, Split]:
+    """Scale what is none of the ranks' known parts, so that its mean equals the share of own code."""
+    rests = {s.rank: _rest(s, splits[s.rank]) for s in samples if s.step_s and s.rank in splits}
+    if not rests or not (mean := fmean(rests.values())):
+        return splits
+    return {
+        rank: replace(split, own_code=rests[rank] * share / mean) if rank in rests else split
+        for rank, split in splits.items()
+    }
+
+
+def _rest(sample: RankSample, split: Split) -> float:
+    """Share of a rank's step that is none of its parts as they were estimated."""
+    computed = ((sample.compute_s or 0.0) + (sample.optimizer_s or 0.0)) * split.undisturbed
+    known = (sample.data_s or 0.0) + computed
+    return max(0.0, 1 - split.comm_overhead - known / (sample.step_s or 1.0))

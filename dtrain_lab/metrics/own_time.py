@@ -1,4 +1,4 @@
-"""Own time of a rank: its step without communication; and what the loop's own code takes of that. Pure."""
+"""Own time of a rank: its step without communication; its parts, and what the loop's own code takes. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,41 @@ def own_s(step_s: float | None, communicated_s: float | None) -> float | None:
         communicated_s: its part that is communication, seconds; None if it is not known, and not taken off.
     """
     return None if step_s is None else step_s - (communicated_s or 0.0)
+
+
+def parts_within(
+    room_s: float,
+    before_s: float,
+    compute_s: float | None,
+    optimizer_s: float | None,
+    own_code_s: float | None = None,
+) -> dict[str, float | None]:
+    """Forward and backward, and the optimizer, where measured parts leave another time than estimated ones.
+
+    More time is backward's, as averaging in it and computing are hard to tell apart. Less time is less of all
+    of these parts and of the rest: none of them is over because another one takes longer.
+
+    Args:
+        room_s: what the measured parts leave of the step, seconds.
+        before_s: what the estimated ones left.
+        compute_s: estimated time of forward and backward, seconds; None if unknown.
+        optimizer_s: that of the optimizer; None if unknown.
+        own_code_s: measured time of the loop's own code, which has the rest; None if it was not measured.
+    """
+    compute, optimizer = compute_s or 0.0, optimizer_s or 0.0
+    known = compute + optimizer
+    room = max(0.0, room_s)
+    if own_code_s is not None and own_code_s < room and known > 0:
+        factor = (room - own_code_s) / known
+        compute, optimizer = compute * factor, optimizer * factor
+    elif room >= (before := max(before_s, known)):
+        compute += room - before
+    else:
+        compute, optimizer = compute * room / before, optimizer * room / before
+    return {
+        "compute_s": None if compute_s is None else compute,
+        "optimizer_s": None if optimizer_s is None else optimizer,
+    }
 
 
 def own_code_share(metrics: Metrics, asleep: float = 0.0) -> float:

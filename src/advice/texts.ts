@@ -78,7 +78,7 @@ export function words(
       return {
         change: trans.__(
           "Shorten your loop's own code: it takes %1 of a step",
-          formatShare(number('share'))
+          knownShare(number('share'), number('error'), trans)
         ),
         cost: trans.__(
           'This is code outside of the model, the averaging of gradients and the data loader: look for logging, sleeps, files, and metrics computed at each step.'

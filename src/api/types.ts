@@ -2849,9 +2849,10 @@ export interface components {
          * Diagnosis
          * @description Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
          *
-         *     `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `slow_rank`: the
-         *     rank for which the others wait in the loop; None without one. Repeated steps leave out what its own code
-         *     does, so their communication is without that waiting.
+         *     `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `own_code`: that
+         *     share also if it is not; 0 if it is too short to tell. `own_error`: its error. `slow_rank`: the rank for
+         *     which the others wait in the loop; None without one. Repeated steps leave out what its own code does, so
+         *     their communication is without that waiting.
          */
         Diagnosis: {
             communication: components["schemas"]["Check"] | null;
@@ -2860,6 +2861,10 @@ export interface components {
             notes: string[];
             /** @default 0 */
             own: number;
+            /** @default 0 */
+            own_code: number;
+            /** @default 0 */
+            own_error: number;
             /** @default null */
             slow_rank: number | null;
             source: string;

@@ -45,6 +45,9 @@ it('counts the ranks that trained, also after a change of size', () => {
     world: { ...makeCluster().world, size: 2 }
   };
   expect(batchFact(resized, trans)).toBe('32 × 3 ranks = 96');
+  expect(batchText(resized, trans)!.replace(/\u00a0/g, ' ')).toBe(
+    'Last: batch 32 × 3 ranks = 96'
+  );
   expect(weakScalingShort(resized, trans)).toBeNull();
 });
 

@@ -42,7 +42,10 @@ export function batchOf(trains: Trains): IBatch | null {
   };
 }
 
-/** "batch 32 × 2 ranks = 64", which wraps only at the accumulation; null if unknown. */
+/**
+ * "batch 32 × 2 ranks = 64", which wraps only at the accumulation; null if unknown. "Last: batch 32 × 3 ranks = 96" where
+ * the cluster has another number of ranks now.
+ */
 export function batchText(
   trains: Trains,
   trans: TranslationBundle
@@ -51,8 +54,14 @@ export function batchText(
   if (fact === null) {
     return null;
   }
-  const long = (batchOf(trains)?.accumulated ?? 1) > 1;
-  return trans.__('batch %1', fact).replace(long ? /(?<=[×=]) /g : / /g, NBSP);
+  const batch = batchOf(trains);
+  const long = (batch?.accumulated ?? 1) > 1;
+  // beside the ranks of now, those of the last loop would seem to be wrong
+  const text =
+    trains.metrics.current || batch?.ranks === trains.world.size
+      ? trans.__('batch %1', fact)
+      : trans.__('Last: batch %1', fact);
+  return text.replace(long ? /(?<=[×=]) /g : / /g, NBSP);
 }
 
 /** Both batches without their name: "32 × 2 ranks = 64"; null if unknown. */

@@ -170,6 +170,7 @@ export function namedParts(
 /**
  * Whose the parts of a world's step are: means over its ranks, which add up.
  *
+ * @param size - of the world; fewer than took the last steps where ranks were lost or taken away since
  * @param ranks - those that take the steps; undefined or empty if that is not known
  */
 export function ofWhom(
@@ -177,6 +178,13 @@ export function ofWhom(
   ranks: readonly number[] | undefined,
   trans: TranslationBundle
 ): string {
+  if (ranks && ranks.length > size) {
+    return trans._n(
+      'mean of the former %1 rank',
+      'mean of the former %1 ranks',
+      ranks.length
+    );
+  }
   if (ranks?.length && ranks.length < size) {
     return ranks.length === 1
       ? trans.__('rank %1', ranks[0])

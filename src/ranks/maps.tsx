@@ -5,11 +5,11 @@ import { Cluster, IPoint } from '../tokens';
 import { formatShare, formatTime } from '../metrics/format';
 import { ownTimes } from '../metrics/ownTime';
 import { InView } from '../ui/inView';
-import { IAxis } from './charts/timeAxis';
+import { IAxis, trains } from './charts/timeAxis';
 import { HeatMap, Scale } from './charts/heatMap';
 import { RankMap } from './charts/rankMap';
 import { IChoice } from './viewHeader';
-import { heatOf } from './model/heatMapCells';
+import { heatOf, isKnown } from './model/heatMapCells';
 import { rankMetricsOf, IRankMetrics } from './model/rankMetrics';
 import { IPicks } from './model/picks';
 import { weightOf } from './model/texts';
@@ -58,6 +58,14 @@ function MapSections(props: IMapsProps): JSX.Element {
         );
   const slow = rankMetrics.find(f => f.rank.slow)?.rank.rank ?? null;
   const summary = slowest(rankMetricsOf(cluster), trans);
+  const heat = heatOf(
+    cluster,
+    points,
+    rows.map(f => f.rank.rank),
+    HEAT_COLUMNS,
+    from,
+    axis.until
+  );
   return (
     <>
       <section aria-label={trans.__('Own step time over time')}>
@@ -70,25 +78,26 @@ function MapSections(props: IMapsProps): JSX.Element {
                   'Own step time against the median of all ranks (%1)',
                   formatTime(middle)
                 )}
-          <Scale trans={trans} />
+          {isKnown(heat) && <Scale trans={trans} />}
         </h3>
-        <HeatMap
-          heat={heatOf(
-            cluster,
-            points,
-            rows.map(f => f.rank.rank),
-            HEAT_COLUMNS,
-            from,
-            axis.until
-          )}
-          end={axis.end}
-          from={from / 1000}
-          to={axis.until / 1000}
-          selected={selected}
-          marked={slow}
-          markText={slow === null ? '' : trans.__('rank %1', slow)}
-          summary={summary}
-        />
+        {isKnown(heat) ? (
+          <HeatMap
+            heat={heat}
+            end={axis.end}
+            from={from / 1000}
+            to={axis.until / 1000}
+            selected={selected}
+            marked={slow}
+            markText={slow === null ? '' : trans.__('rank %1', slow)}
+            summary={summary}
+          />
+        ) : (
+          <p className="jp-DtrainUi-under">
+            {points.some(trains)
+              ? trans.__('Own times were too unsteady to tell in this period.')
+              : axis.none}
+          </p>
+        )}
       </section>
       <section aria-label={map}>
         <h3>{map}</h3>

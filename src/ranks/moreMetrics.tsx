@@ -62,6 +62,7 @@ function Memory(props: IChartProps): JSX.Element {
       </h3>
       <TimeChart
         {...axis}
+        none={trans.__('Nothing was measured in this period.')}
         series={[
           {
             label: trans.__('memory'),
@@ -94,6 +95,7 @@ function Network(props: IChartProps): JSX.Element {
       </h3>
       <TimeChart
         {...axis}
+        none={trans.__('Nothing was measured in this period.')}
         series={[
           {
             label: trans.__('the busiest node'),

@@ -44,6 +44,10 @@ class Loop(Protocol):
     def too_busy(self) -> str:
         """That a machine had too few cores for its threads while it ran; empty if all had enough."""
 
+    @property
+    def busy_now(self) -> str:
+        """The clause that a machine has too few cores for its threads now; empty if all have enough."""
+
     def diagnosed(self, diagnosis: Diagnosis, size: int) -> None:
         """Replace the monitor's estimates by those of a diagnosis.
 
@@ -136,8 +140,10 @@ class Diagnoses:
             return from_live(metrics, note, of.asleep)
         of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
-        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits)
-        diagnosis = with_busy(diagnosis, self._loop.too_busy)
+        diagnosis = conclude(
+            timings, self._loop.slow, self._asleep, waits, of.step_s if of is not None else None
+        )
+        diagnosis = with_busy(diagnosis, self._loop.too_busy, self._loop.busy_now)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()
         return diagnosis

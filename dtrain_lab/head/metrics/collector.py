@@ -12,7 +12,7 @@ from dtrain_lab.head.metrics.current_advice import CurrentAdvice
 from dtrain_lab.head.metrics.hangs.hang_watch import HangWatch, waiting
 from dtrain_lab.head.metrics.latest_samples import LatestSamples
 from dtrain_lab.head.metrics.logged_values import LoggedValues
-from dtrain_lab.head.metrics.slow_world import SlowWorld, method_error, too_busy
+from dtrain_lab.head.metrics.slow_world import SlowWorld, busy_now, method_error, too_busy
 from dtrain_lab.metrics import communication, diagnosed_loop, estimates, measured_communication
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.advice.reasons import asks_diagnosis
@@ -224,6 +224,11 @@ class MetricsCollector:
     def too_busy(self) -> str:
         """Why estimates of the loop that trains, or trained last, were not used; empty if they were."""
         return self._advised.too_busy if self._advised.is_of(self.loops.code) else ""
+
+    @property
+    def busy_now(self) -> str:
+        """The clause that a node has too few cores for its threads now; empty if all have enough."""
+        return busy_now(self.plan, self.hosts)
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """Record the diagnosis `found` of the last training loop, on `size` ranks."""

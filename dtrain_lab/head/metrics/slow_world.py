@@ -125,6 +125,17 @@ def too_busy(verdict: Verdict | None, plan: Plan | None, use: Mapping[int, HostU
     return straggler.busy_note(busy) if busy is not None else ""
 
 
+def busy_now(plan: Plan | None, use: Mapping[int, HostUse]) -> str:
+    """The clause that a node has too few cores for its threads now; empty if all have enough.
+
+    Args:
+        plan: The world's plan.
+        use: Node → utilization of its host.
+    """
+    busy = straggler.busiest(host_use.by_name(plan, use))
+    return straggler.competed(busy) if busy is not None else ""
+
+
 def method_error(samples: Sequence[RankSample], metrics: Metrics, *, crowded: bool) -> float:
     """Error of communication without waits for a CPU core, which make ranks slow by themselves.
 

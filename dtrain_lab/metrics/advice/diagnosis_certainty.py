@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from dtrain_lab.metrics import diagnosis_text as text_of
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 
+FREE = "on a free machine, times and shares may differ."
 STILL = "Advice based on them would still be a guess: train and diagnose again when the machine is less busy."
 """What follows after a sentence that times and shares are rough."""
 
@@ -45,13 +46,19 @@ def is_rough(diagnosis: Diagnosis) -> bool:
     return data is not None and data.in_loop and data.share >= text_of.TELLING
 
 
-def with_busy(diagnosis: Diagnosis, said: str) -> Diagnosis:
-    """Add the note that a machine was too busy, which a diagnosis that is rough leaves true.
+def with_busy(diagnosis: Diagnosis, said: str, meanwhile: str = "") -> Diagnosis:
+    """Add the note that a machine was too busy: while it was diagnosed, or before and the diagnosis is rough.
 
     Args:
         diagnosis: the diagnosis of the loop.
         said: that a machine had too few cores for its threads while the loop ran; empty if all had enough.
+        meanwhile: the clause that it had too few while steps were repeated; empty if all had enough.
     """
-    if not said or not is_rough(diagnosis):
+    if is_rough(diagnosis) and said:
+        note = f"{said} {STILL}"
+    elif meanwhile:
+        then = f"times and shares are rough. {STILL}" if is_rough(diagnosis) else FREE
+        note = f"While steps were repeated, {meanwhile}: {then}"
+    else:
         return diagnosis
-    return replace(diagnosis, notes=(*diagnosis.notes, f"{said} {STILL}"))
+    return replace(diagnosis, notes=(*diagnosis.notes, note))

@@ -33,10 +33,11 @@ class Measured(Struct, frozen=True, kw_only=True):
     share of the cores that training can get which it uses, on the busiest node. `crowd`: threads that want
     each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
     of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
-    loop's own code takes, if a diagnosis found that it takes the most; else 0. `beside`: share of a step that
-    is none of the parts which the monitor knows; 0 if they were measured by a diagnosis. `asleep`: share of a
-    step in which ranks wait for something that is not seen, if that is most of it; else 0. `slow`: verdict
-    on a rank for which the others wait; None without one. `diagnosed`: shares were measured by a diagnosis.
+    loop's own code takes, if a diagnosis found that it takes the most; else 0; `own_error`: its error.
+    `beside`: share of a step that is none of the parts which the monitor knows; 0 if they were measured by a
+    diagnosis. `asleep`: share of a step in which ranks wait for something that is not seen, if that is most
+    of it; else 0. `slow`: verdict on a rank for which the others wait; None without one. `diagnosed`: shares
+    were measured by a diagnosis.
     """
 
     ranks: int
@@ -64,6 +65,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     cores: float | None = None
     gpu: bool = False
     own: float = 0.0
+    own_error: float = 0.0
     beside: float = 0.0
     asleep: float = 0.0
     slow: Verdict | None = None
@@ -170,7 +172,7 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     if diagnosis is None or step is None:
         return of
     check, data = diagnosis.communication, diagnosis.data
-    of = replace(of, own=diagnosis.own, beside=0.0, diagnosed=True)
+    of = replace(of, own=diagnosis.own, own_error=diagnosis.own_error, beside=0.0, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         if (

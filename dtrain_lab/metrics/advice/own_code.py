@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.text.units import known_share
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 
@@ -12,11 +13,11 @@ def own_code(of: Measured) -> Advice | None:
         return None
     return Advice(
         id="own_code",
-        change=f"Shorten your loop's own code: it takes {100 * of.own:.0f} % of a step",
+        change=f"Shorten your loop's own code: it takes {known_share(of.own, of.own_error)} of a step",
         gain=1.0,
         gain_error=0.0,
         cost="This is code outside of the model, the averaging of gradients and the data loader: look for "
         "logging, sleeps, files, and metrics computed at each step.",
         diff="",
-        values={"share": of.own},
+        values={"share": of.own, "error": of.own_error},
     )

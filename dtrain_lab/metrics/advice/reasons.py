@@ -16,6 +16,7 @@ from dtrain_lab.metrics.diagnosis_text import (
 )
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.units import known_share
+from dtrain_lab.wire.metrics.diagnosis import vague
 
 OR_DIAGNOSE = ", or run Diagnose."
 MEASURE = "Advice based on them would be a guess: run Diagnose between cells for measured times."
@@ -59,8 +60,12 @@ def why_none(of: Measured | None, busy: str) -> str:
             waiting = "most of it waiting for a slower rank: averaging less would not shorten that"
             return f"{beginning}, {waiting}."
         return f"{beginning}, but no known change is certain to shorten it."
-    if (own := of.beside - of.asleep) >= OWN and own > max(of.share or 0.0, reading):
-        return f"Your loop's own code takes {100 * own:.0f} % of a step."
+    if (
+        (own := of.beside - of.asleep) >= OWN
+        and own > max(of.share or 0.0, reading)
+        and not vague(own, of.error)
+    ):
+        return f"Your loop's own code takes {known_share(own, of.error)} of a step."
     waits = known_share(reading, of.data_error)
     if reading >= data.FROM_SHARE:
         return f"Waiting for data takes {waits} of a step, but the cores have no time for more workers."

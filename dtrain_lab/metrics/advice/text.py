@@ -71,7 +71,8 @@ def batch(metrics: Metrics, size: int) -> str:
     """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty if unknown.
 
     Where gradients are accumulated, the whole is the effective batch: "batch 32 × 2 ranks × 4 accumulated =
-    256".
+    256". The batch of another number of ranks than the cluster has now is marked: "Last: batch 32 × 3 ranks =
+    96".
 
     Args:
         metrics: Metrics of the cluster.
@@ -86,7 +87,8 @@ def batch(metrics: Metrics, size: int) -> str:
         each = f"{loop.global_batch:,} on {rank_names.count(size)}"
         return f"batch {each}{times} = {whole}" if times else f"batch {each}"
     ranks = loop.global_batch // loop.rank_batch  # that took it: before a change of size, others
-    return f"batch {loop.rank_batch:,} × {rank_names.count(ranks)}{times} = {whole}"
+    last = "" if metrics.current or ranks == size else "Last: "
+    return f"{last}batch {loop.rank_batch:,} × {rank_names.count(ranks)}{times} = {whole}"
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:

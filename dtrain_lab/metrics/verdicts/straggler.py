@@ -155,10 +155,18 @@ def busy_note(verdict: Verdict) -> str:
     Args:
         verdict: the verdict `too_busy`.
     """
+    return f"During training, {competed(verdict)}: times and shares are rough."
+
+
+def competed(verdict: Verdict) -> str:
+    """The clause that a node had too few cores for its threads.
+
+    Args:
+        verdict: the verdict `too_busy`.
+    """
     node, threads, cores = (verdict.values[name] for name in ("node", "threads", "cores"))
     where = node or "this machine"
-    many = f"{threads} threads competed for the {_cores(cores)} of {where}"
-    return f"During training, {many}: times and shares are rough."
+    return f"{threads} threads competed for the {_cores(cores)} of {where}"
 
 
 def _cores(count: int) -> str:

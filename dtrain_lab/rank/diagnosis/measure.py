@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -12,9 +13,17 @@ from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
 from dtrain_lab.machine.facts import local_facts
-from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
+from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE
 from dtrain_lab.metrics.diagnosis_text import READS_NONE
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
+from dtrain_lab.rank.diagnosis.windows import (
+    FEWEST_STEPS,
+    READ_AHEAD_S,
+    WINDOW_S,
+    feeding,
+    scheme,
+    trial_steps,
+)
 from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import names
@@ -129,7 +138,7 @@ def _measure(
         replay.step(passes, sync=sync)
 
     step()
-    cycles, steps = scheme(max(of_all(timed(step, 2))))
+    cycles, steps = scheme(typical_s(step))
     synced, alone, real = [], [], []
     batches: Any
     with iterator(last_training.loader) if loader[0] else contextlib.nullcontext() as batches:
@@ -153,6 +162,16 @@ def _measure(
                     cycles_fed = 0
                     skipped |= {} if real else {"data": str(slow)}
     return StepTimings(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
+
+
+def typical_s(step: Callable[[], None]) -> float:
+    """Time of a step on the slowest rank, seconds; a collective.
+
+    Args:
+        step: runs one step.
+    """
+    once = max(of_all(timed(step, 2)))
+    return float(max(of_all(timed(step, trial_steps(once))))) if once < WINDOW_S / 4 else once
 
 
 def _prefetched(loader: Any, workers: int | None = None) -> int:

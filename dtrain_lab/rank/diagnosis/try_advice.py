@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from torch.utils.data import DataLoader
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
 from dtrain_lab.metrics.diagnosis_text import READS_NONE
-from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
+from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds, typical_s
 from dtrain_lab.rank.diagnosis.replay import (
     Replay,
     TooSlow,
@@ -24,6 +23,7 @@ from dtrain_lab.rank.diagnosis.replay import (
     step_times,
     timed,
 )
+from dtrain_lab.rank.diagnosis.windows import FEWEST_STEPS, QUICK, scheme
 from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import ddp, names
@@ -157,7 +157,8 @@ def _with_averaging(last_training: LastTraining, passes: tuple[bool, ...], chang
     if in_loop:
         changed = whole
     step()
-    cycles, steps = scheme(max(of_all(timed(step, 2))))
+    cycles, steps = scheme(typical_s(step))
+    steps = max(min(steps, QUICK[1]), steps // per_change)
     before, after = [], []
     for _ in range(cycles):  # alternate, so that other load on the machine affects both kinds alike
         before.append(timed(step, SETTLING + steps, SETTLING) / each)

@@ -100,9 +100,10 @@ def vague(share: float, error: float) -> bool:
 class Diagnosis(Struct, frozen=True):
     """Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
 
-    `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `slow_rank`: the
-    rank for which the others wait in the loop; None without one. Repeated steps leave out what its own code
-    does, so their communication is without that waiting.
+    `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `own_code`: that
+    share also if it is not; 0 if it is too short to tell. `own_error`: its error. `slow_rank`: the rank for
+    which the others wait in the loop; None without one. Repeated steps leave out what its own code does, so
+    their communication is without that waiting.
     """
 
     text: str
@@ -112,3 +113,5 @@ class Diagnosis(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     own: float = 0.0
     slow_rank: int | None = None
+    own_code: float = 0.0
+    own_error: float = 0.0

@@ -79,6 +79,10 @@ it('says that the parts of a step are means where ranks may differ', () => {
   expect(said(4)).toContain('Step<span>mean of all ranks</span>');
   expect(said(2)).toContain('mean of both ranks');
   expect(said(1)).not.toMatch(/mean of|rank 0/);
+  // steps of a larger cluster, before ranks were lost or taken away
+  expect(said(2, [0, 1, 2])).toContain(
+    'Step<span>mean of the former 3 ranks</span>'
+  );
   // a cell of some ranks
   expect(said(4, [0, 2])).toContain('Step<span>mean of ranks 0, 2</span>');
   const alone = said(2, [0]);

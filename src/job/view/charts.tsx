@@ -80,6 +80,7 @@ export function Charts(props: {
             {...throughput}
             label={trans.__('samples/s')}
             values={points.map(p => p.samples_per_s)}
+            none={noSteps(job, points, trans)}
           />
           <JobChart
             {...chart}
@@ -87,6 +88,7 @@ export function Charts(props: {
             {...memory}
             about={trans.__('Maximum of all ranks')}
             label={trans.__('GiB')}
+            none={trans.__('Nothing was measured.')}
             values={points.map(p =>
               p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
             )}
@@ -111,12 +113,27 @@ export function Charts(props: {
             brief={from.brief}
             label={name}
             values={values}
+            none={trans.__('No values of %1.', name)}
             summary={trans.__('%1: %2, latest', name, value)}
           />
         );
       })}
     </div>
   );
+}
+
+/** Text of a chart of throughput without a value. */
+function noSteps(
+  job: Job,
+  points: readonly { step_s?: number | null }[],
+  trans: TranslationBundle
+): string {
+  // steps are timed, and nobody counts their samples
+  return points.some(p => (p.step_s ?? null) !== null)
+    ? trans.__('Unknown without a DataLoader or dt.step(samples)')
+    : hasEnded(job)
+      ? trans.__('No training steps were taken.')
+      : trans.__('No training steps yet.');
 }
 
 /**

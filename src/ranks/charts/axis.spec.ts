@@ -7,8 +7,6 @@ import {
   formatTick,
   labelSpace,
   niceTop,
-  placeNames,
-  pointing,
   timeTicks,
   valueRange,
   valueTicks
@@ -145,62 +143,6 @@ it('has the times of its ends, or how much later the end is', () => {
   expect(to.short).toBe('+3.0\u00a0s');
   expect(edgeTicks(NOON, NOON + 0.3, null)[1].label).toBe('+300\u00a0ms');
   expect(edgeTicks(NOON, NOON + 3, 'Done')[1].label).toBe('Done');
-});
-
-const PLOT = { left: 40, top: 0, width: 400, height: 100 };
-const ROW = 14;
-
-it('never puts a name on another', () => {
-  const names = [
-    { x: 100, width: 80 },
-    { x: 210, width: 80 },
-    { x: 390, width: 80 }
-  ];
-  const [first, second, last] = placeNames(names, PLOT, ROW, []);
-  expect([first!.from, second!.from]).toEqual([105, 215]);
-  // no room to the right: beside its own line, and beside the second's name
-  expect(last!.from).toBe(305);
-  expect(first!.y).toBe(second!.y);
-  const near = placeNames([names[1], { x: 385, width: 80 }], PLOT, ROW, []);
-  expect(near[1]!.from).toBe(300);
-  const touching = placeNames([names[1], { x: 375, width: 80 }], PLOT, ROW, []);
-  expect(near[0]!.y - touching[1]!.y).toBeGreaterThanOrEqual(ROW);
-});
-
-it('says of a name between two lines which of them it is of', () => {
-  const names = [
-    { x: 200, width: 90 },
-    { x: 420, width: 90 }
-  ];
-  const placed = placeNames(names, PLOT, ROW, []);
-  expect(placed.map(place => place!.side)).toEqual(['right', 'left']);
-  const told = placed.map(place => pointing('rank 1 slows down', place!.side));
-  expect(told).toEqual(['◂ rank 1 slows down', 'rank 1 slows down ▸']);
-});
-
-it('has no name on the line of another mark: that would be its name', () => {
-  const names = [
-    { x: 330, width: 40 },
-    { x: 420, width: 110 }
-  ];
-  const [rebuilt, slow] = placeNames(names, PLOT, ROW, []);
-  expect(rebuilt!.from).toBe(335);
-  expect(slow).toBeNull();
-});
-
-it('has no name on a curve or an area', () => {
-  const name = [{ x: 100, width: 80 }];
-  const curve = Array.from({ length: 100 }, (_, i) => ({
-    x: 40 + 4 * i,
-    top: 85,
-    bottom: 85
-  }));
-  const [above] = placeNames(name, PLOT, ROW, curve);
-  expect(above!.y + ROW / 2).toBeLessThan(85);
-  const area = curve.map(c => ({ ...c, top: 40, bottom: 100 }));
-  expect(placeNames(name, PLOT, ROW, area)[0]!.y + ROW / 2).toBeLessThan(40);
-  const full = curve.map(c => ({ ...c, top: 0, bottom: 100 }));
-  expect(placeNames(name, PLOT, ROW, full)).toEqual([null]);
 });
 
 it('labels small values as their heading does, and has room for all labels', () => {

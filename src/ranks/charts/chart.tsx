@@ -2,6 +2,7 @@ import React, { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
 import { ITick } from '../../ui/charts/ticks';
+import { formatClock } from '../../metrics/format';
 import { useLatest } from '../../ui/hooks/useLatest';
 import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
@@ -45,7 +46,9 @@ export function TimeChart(props: {
   format?: (value: number) => string;
   summary: string;
   /** Text in place of values, if there are none. */
-  none?: string;
+  none: string;
+  /** Whether it has no times, either, if there are no values. */
+  blank?: boolean;
   /** Height with the axis, px. */
   height?: number;
   /** Whether the change of values counts rather than their size: the axis may begin above 0. */
@@ -86,24 +89,42 @@ export function TimeChart(props: {
     plot.current?.redraw(true, true);
   }, [props.end]);
 
+  const marks = told(props);
   return (
     <div
       ref={host}
       className="jp-DtrainRanks-chart"
       style={{ height: props.height ?? HEIGHT }}
       role="img"
-      aria-label={[props.summary, noneOf(props)].filter(Boolean).join(' ')}
+      title={marks || undefined}
+      aria-label={[props.summary, noneOf(props), marks]
+        .filter(Boolean)
+        .join(' ')}
     />
+  );
+}
+
+/** Whether a chart's period has no value: figures on its axes would be of nothing. */
+function isEmpty(props: Parameters<typeof TimeChart>[0]): boolean {
+  const from = (props.until ?? Date.now()) - props.window * 1000;
+  return props.series.every(s =>
+    s.values.every((v, i) => v === null || props.times[i] < from)
   );
 }
 
 /** Text of a chart whose period has no value; empty if it has one. */
 function noneOf(props: Parameters<typeof TimeChart>[0]): string {
-  const from = (props.until ?? Date.now()) - props.window * 1000;
-  const empty = props.series.every(s =>
-    s.values.every((v, i) => v === null || props.times[i] < from)
-  );
-  return empty ? (props.none ?? '') : '';
+  return isEmpty(props) ? props.none : '';
+}
+
+/** The marks of a chart as text, for its tooltip: in a narrow chart, not all names have room. */
+function told(props: Parameters<typeof TimeChart>[0]): string {
+  const { marks, until, window } = props;
+  return [...marks]
+    .sort((a, b) => a.at - b.at)
+    .filter(({ at }) => until === undefined || at >= until - window * 1000)
+    .map(({ at, label }) => `${formatClock(at, true)} ${label}`)
+    .join('\n');
 }
 
 const HEIGHT = 140;
@@ -157,6 +178,9 @@ function options(
     return [to - latest.current.window, to];
   };
   const ticks = (): ITick[] => {
+    if (latest.current.blank && isEmpty(latest.current)) {
+      return [];
+    }
     const plotted = node.clientWidth - left - RIGHT;
     return fittingTicks(...ends(), latest.current.end ?? null, plotted);
   };
@@ -164,7 +188,7 @@ function options(
   const edges = (): ITick[] => {
     const { edges, end } = latest.current;
     const marks = ticks();
-    return !edges
+    return !edges || !marks.length
       ? []
       : marks.length < 3
         ? edgeTicks(...ends(), end ?? null)
@@ -211,8 +235,11 @@ function options(
           )),
         gap: GAP,
         grid: { stroke: colour('--jp-border-color2'), width: 1 },
-        splits: (_, __, from, to) => valueTicks(from, to),
-        values: (_, splits) => splits.map(format)
+        // without values only the line below
+        splits: (_, __, from, to) =>
+          isEmpty(latest.current) ? [from] : valueTicks(from, to),
+        values: (_, splits) =>
+          splits.map(at => (isEmpty(latest.current) ? '' : format(at)))
       }
     ],
     series: [

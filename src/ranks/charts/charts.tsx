@@ -43,6 +43,8 @@ function Throughput(props: IChartsProps): JSX.Element {
   const rate = was ? was.value : formatRate(metrics.samples_per_s);
   const texts = was ? [was.words] : throughputTexts(metrics, trans);
   const batch = batchText(cluster, trans);
+  // steps are timed, and nobody counts their samples
+  const uncounted = now.samples === null && now.step !== null;
   return (
     <section>
       <h3>
@@ -60,6 +62,11 @@ function Throughput(props: IChartsProps): JSX.Element {
       </h3>
       <TimeChart
         {...axis}
+        none={
+          uncounted
+            ? trans.__('Unknown without a DataLoader or dt.step(samples)')
+            : axis.none
+        }
         series={[
           {
             label: trans.__('samples/s'),

@@ -12,10 +12,10 @@ import {
   shareWithoutError,
   vagueText
 } from '../../metrics/share';
-import { isSplitVague, shownSplit } from '../../metrics/split';
+import { isSplitVague, shareTexts, shownSplit } from '../../metrics/split';
 import { TimeChart } from './chart';
 import { communicationLines } from '../../metrics/communicationLines';
-import { IAxis } from './timeAxis';
+import { IAxis, trains } from './timeAxis';
 
 /** What the charts of a cluster are drawn of. */
 export interface IChartsProps {
@@ -78,7 +78,9 @@ export function Communication(props: IChartsProps): JSX.Element {
         none={
           lines.vague
             ? trans.__('Communication was too unsteady to tell.')
-            : axis.none
+            : points.some(trains)
+              ? trans.__('Communication is unknown.')
+              : axis.none
         }
         series={[
           {
@@ -122,6 +124,8 @@ function Parts(
   const { bounds, drawn, trans } = props;
   const { metrics } = props.cluster;
   const split = shownSplit(metrics);
+  // rounded as in the legends of a whole step
+  const shares = split && shareTexts(split);
   if (!split && !isSplitVague(metrics) && !drawn && !bounds) {
     return null;
   }
@@ -133,14 +137,12 @@ function Parts(
   return (
     <span className="jp-DtrainUi-legend">
       <span data-part="transfer">
-        {split
-          ? trans.__('transfer %1', formatShare(split.transfer))
+        {shares
+          ? trans.__('transfer %1', shares.transfer)
           : trans.__('transfer')}
       </span>
       <span data-part="waiting">
-        {split
-          ? trans.__('waiting %1', formatShare(split.waiting))
-          : trans.__('waiting')}
+        {shares ? trans.__('waiting %1', shares.waiting) : trans.__('waiting')}
       </span>
       {bounds && <span data-part="bound">{boundText(bounds, trans)}</span>}
       {split && apart && <small>{apart}</small>}

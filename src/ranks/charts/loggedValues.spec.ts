@@ -57,5 +57,7 @@ it('says when a value was logged last, not that no steps ran: they may have logg
   expect(noValues('loss', logged, trans)).toBe(
     `No values of loss in this period; the last was at ${formatClock(2000)}.`
   );
-  expect(noValues('loss', { times: [1], values: [null] }, trans)).toBe('');
+  expect(noValues('loss', { times: [1], values: [null] }, trans)).toBe(
+    'No values of loss in this period.'
+  );
 });

@@ -65,8 +65,7 @@ export function aggregateOf(
 }
 
 /**
- * Text of a value's chart for a period without one: steps may have run in that period and logged others. Empty if
- * there was none before it, either.
+ * Text of a value's chart for a period without one: steps may have run in that period and logged others.
  */
 export function noValues(
   name: string,
@@ -75,7 +74,7 @@ export function noValues(
 ): string {
   const last = times.filter((_, i) => values[i] !== null).pop();
   return last === undefined
-    ? ''
+    ? trans.__('No values of %1 in this period.', name)
     : trans.__(
         'No values of %1 in this period; the last was at %2.',
         name,

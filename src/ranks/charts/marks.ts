@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
-import { IDrawn, placeNames, pointing } from './axis';
+import { IDrawn, placeNames, pointing } from './markNames';
 
 /** An event at a time, ms. */
 export interface IMark {
@@ -11,7 +11,10 @@ export interface IMark {
 
 const NAME_HEIGHT = 14;
 
-/** Draw a line at each event, with its name where it covers nothing. */
+/**
+ * Draw a line at each event, with its name where it covers no other one. Where so many are so close that the plot has
+ * no room for a name, their number is at the top: the chart's tooltip has them all.
+ */
 export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   if (!marks.length) {
     return;
@@ -41,7 +44,20 @@ export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   const ground = themeColour('--jp-layout-color1');
   const ink = themeColour('--jp-ui-font-color1');
   const row = NAME_HEIGHT * devicePixelRatio;
-  placeNames(shown, bbox, row, drawn(plot)).forEach((place, i) => {
+  const places = placeNames(shown, bbox, row, drawn(plot));
+  ctx.setLineDash([]);
+  places.forEach((place, i) => {
+    if (place && place.leader !== null) {
+      ctx.beginPath();
+      ctx.moveTo(shown[i].x, place.y);
+      ctx.lineTo(place.leader, place.y);
+      ctx.stroke();
+      ctx.beginPath();
+      ctx.arc(shown[i].x, place.y, 2.5 * devicePixelRatio, 0, 2 * Math.PI);
+      ctx.fill();
+    }
+  });
+  places.forEach((place, i) => {
     if (place) {
       // with its own background, also over a grid line
       ctx.fillStyle = ground;
@@ -51,6 +67,15 @@ export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
       ctx.fillText(text, place.from, place.y);
     }
   });
+  const more = places.filter(place => place === null).length;
+  if (more) {
+    const text = `+${more}`;
+    const { width } = ctx.measureText(text);
+    ctx.fillStyle = ground;
+    ctx.fillRect(right - width - 4, bbox.top, width + 4, row);
+    ctx.fillStyle = ink;
+    ctx.fillText(text, right - width - 2, bbox.top + row / 2);
+  }
   ctx.restore();
 }
 

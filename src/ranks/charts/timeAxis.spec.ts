@@ -29,3 +29,22 @@ it('marks where ranks were lost and where the group was rebuilt, also before the
   ] as unknown as Point[]);
   expect(labels()).toEqual(['group rebuilt', 'ranks 1–2 lost']);
 });
+
+it('says why charts of steps are empty, and has no times where nothing has happened', () => {
+  const at = Date.now();
+  const history = new MetricsHistory();
+  history.add(makeCluster());
+  const [idle] = history.of(makeCluster().id);
+  const trained = { ...idle, at: at - 400_000, samples: 5 };
+  const axis = (earlier: (typeof idle)[], over: boolean, more = {}) =>
+    axisOf([{ ...idle, ...more }], earlier, 5, at, over, trans);
+  expect(axis([], false)).toMatchObject({
+    none: 'No training steps yet.',
+    blank: true
+  });
+  expect(axis([], true).none).toBe('No training steps were taken.');
+  const before = axis([trained], false);
+  expect(before.none).toMatch(/^No steps in this period; the last were at /);
+  expect(before.blank).toBe(false);
+  expect(axis([], false, { slowed: [1] }).blank).toBe(false);
+});

@@ -16,8 +16,10 @@ export interface IAxis {
   until: number;
   /** Text at its end; null for the time. */
   end: string | null;
-  /** Text of a chart without a value. */
+  /** Text of a chart of steps without a value. */
   none: string;
+  /** Whether there has been nothing yet that a time would be of: neither a step nor an event. */
+  blank: boolean;
 }
 
 /**
@@ -35,27 +37,29 @@ export function axisOf(
   over: boolean,
   trans: TranslationBundle
 ): IAxis {
+  const marks = [
+    ...rebuilds(points).map(at => ({ at, label: trans.__('group rebuilt') })),
+    ...points.flatMap((point, i) => {
+      const lost = newlyLost(point, points[i - 1]);
+      return lost.length
+        ? [{ at: point.at, label: lostText(lost, trans) }]
+        : [];
+    }),
+    ...points.flatMap(({ at, slowed }) =>
+      slowed.map(rank => ({
+        at,
+        label: trans.__('rank %1 slows down', rank)
+      }))
+    )
+  ];
   return {
     times: points.map(p => p.at),
-    marks: [
-      ...rebuilds(points).map(at => ({ at, label: trans.__('group rebuilt') })),
-      ...points.flatMap((point, i) => {
-        const lost = newlyLost(point, points[i - 1]);
-        return lost.length
-          ? [{ at: point.at, label: lostText(lost, trans) }]
-          : [];
-      }),
-      ...points.flatMap(({ at, slowed }) =>
-        slowed.map(rank => ({
-          at,
-          label: trans.__('rank %1 slows down', rank)
-        }))
-      )
-    ],
+    marks,
     window: minutes * 60,
     until,
     end: over ? null : trans.__('now'),
-    none: noSteps(earlier, trans)
+    none: noSteps(earlier, over, trans),
+    blank: !marks.length && ![...points, ...earlier].some(trains)
   };
 }
 
@@ -68,13 +72,24 @@ function lostText(lost: readonly number[], trans: TranslationBundle): string {
   );
 }
 
-/** Text of a chart for a period without steps; empty if there were none before it, either. */
-function noSteps(earlier: readonly IPoint[], trans: TranslationBundle): string {
-  const last = earlier.filter(p => p.samples !== null).pop();
+/** Whether steps were taken at this point. */
+export function trains(point: IPoint): boolean {
+  return point.samples !== null || point.overhead !== null;
+}
+
+/** Text of a chart for a period without steps. */
+function noSteps(
+  earlier: readonly IPoint[],
+  over: boolean,
+  trans: TranslationBundle
+): string {
+  const last = earlier.filter(trains).pop();
   return last
     ? trans.__(
         'No steps in this period; the last were at %1.',
         formatClock(last.at)
       )
-    : '';
+    : over
+      ? trans.__('No training steps were taken.')
+      : trans.__('No training steps yet.');
 }

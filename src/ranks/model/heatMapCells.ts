@@ -113,3 +113,8 @@ export function hasTime(
   const piece = cells.subarray(row * columns + from, row * columns + to);
   return piece.some(over => !Number.isNaN(over));
 }
+
+/** Whether anything of a map is known. */
+export function isKnown({ cells }: IHeat): boolean {
+  return cells.some(over => !Number.isNaN(over));
+}

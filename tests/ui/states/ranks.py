@@ -78,6 +78,37 @@ def _idle(stage: Stage) -> None:
     stage.page.locator(f"{VIEW} [aria-label*='No steps in this period; the last were at']").first.wait_for()
 
 
+def _new(stage: Stage) -> None:
+    """Nothing has trained: its charts say so, and have no figures."""
+    bare = tuple(
+        Rank(r.rank, r.node, r.local_rank, r.device, r.pid, "idle", memory_bytes=r.memory_bytes)
+        for r in ranks_of(4)
+    )
+    stage.hear([cluster_of("local-4", bare)])
+    stage.command("dtrain-lab:show-ranks", id="local-4")
+    stage.page.locator(f"{VIEW} [data-row='3']").wait_for()
+    stage.page.locator(f"{VIEW} [aria-label*='No training steps yet.']").first.wait_for()
+
+
+def _marks(stage: Stage) -> None:
+    """Events close to each other, also at the end of the axis: each has its name."""
+    points = past(8, 15)
+    began = {len(points) - 30: 2, len(points) - 27: 5, len(points) - 6: 5, len(points) - 4: 7}
+    lost = len(points) - 25
+    earlier = [
+        replace(
+            p, slow=(began[i],) if i in began else (), lost=(1,) if i >= lost else (), generation=i > lost
+        )
+        for i, p in enumerate(points)
+    ]
+    stage.at(NOW)
+    stage.answers("GET", "clusters/sft-8/history", earlier)
+    world = training("sft-8", ranks_of(8, 1800))
+    stage.hear([replace(world, world=replace(world.world, generation=1))])
+    stage.command("dtrain-lab:show-ranks", id="sft-8")
+    stage.page.locator(f"{VIEW} [role='img'][title*='rank 7 slows down']").first.wait_for()
+
+
 def _sleeping(stage: Stage) -> None:
     """A loop that waits for something else: bar and table say so."""
     stage.at(NOW)
@@ -131,6 +162,8 @@ STATES = (
     _of(64, 37),
     _of(1024, 777),
     State("c-ranks-idle", _idle, (VIEW, PANEL)),
+    State("c-ranks-new", _new, (VIEW, PANEL)),
+    State("c-ranks-marks", _marks, (VIEW,)),
     State("c-sleeping", _sleeping, (VIEW,)),
     State("c-bound", _bounded, (VIEW,)),
     State("c-stuck", _stuck, (VIEW,)),

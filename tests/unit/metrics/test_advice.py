@@ -421,7 +421,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
         ),
         (
             {"share": 0.04, "transfer_s": 0.004, "beside": 0.77},
-            "Your loop's own code takes 77 % of a step.",
+            "Your loop's own code takes 77 % ± 2 of a step.",
         ),
         (
             {"share": 0.04, "data_s": 0.03},
@@ -441,6 +441,9 @@ def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
     assert advice_text.batch(Metrics(global_batch=15, accumulated=4), 2) == (
         "batch 15 on 2 ranks × 4 accumulated = 60"
     )
+    lost = Metrics(current=False, last=Last(rank_batch=8, global_batch=24))
+    assert advice_text.batch(lost, 2) == "Last: batch 8 × 3 ranks = 24", "beside the two of now"
+    assert advice_text.batch(lost, 3) == "batch 8 × 3 ranks = 24"
     told = advice_text.batches(four, cluster())
     assert "a step would train on 128 samples instead of 64" in told
     assert "an epoch would take 13 steps instead of 25 if" in told, "of the optimizer"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import reasons
 from dtrain_lab.metrics.advice import text as advice_text
-from dtrain_lab.metrics.advice.diagnosis_certainty import STILL, with_busy
+from dtrain_lab.metrics.advice.diagnosis_certainty import FREE, STILL, with_busy
 from dtrain_lab.metrics.verdicts.device_waits import WORLD
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.wire.cells import RunningCell
@@ -181,6 +181,17 @@ def test_diagnose_says_itself_what_keeps_advice_from_its_shares_and_else_gives_i
     assert told(small, Check(0.88, 0.01, 0.05, 0.006, "", in_loop=True)) == (f"{busy} {STILL}",)
     assert told(small, Check(0.5, 0.6, 0.05, 0.025, "")) == (f"{busy} {STILL}",)
     assert told(small, Check(0.88, 0.01, 0.05, 0.006, "")) == ()
+    # other work may also begin with the diagnosis
+    world.tick((0.03, 0.03), runnable=9.0, more=0)
+    now = world.collector.busy_now
+    assert now == "9 threads competed for the 2 cores of this machine"
+    assert now in busy
+    steady = Diagnosis("", "replayed", Check(0.6, 0.02, 0.05, 0.02, ""), None, ())
+    assert with_busy(steady, busy, now).notes == (f"While steps were repeated, {now}: {FREE}",)
+    unsteady = replace(steady, communication=Check(0.3, 0.5, 0.05, 0.02, ""))
+    assert with_busy(unsteady, busy, now).notes == (f"{busy} {STILL}",)
+    (said,) = with_busy(unsteady, "", now).notes
+    assert said == f"While steps were repeated, {now}: times and shares are rough. {STILL}"
 
 
 def test_a_loop_that_ended_before_its_first_sample_has_advice_also_after_a_diagnosis(world: World) -> None:
