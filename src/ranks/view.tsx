@@ -1,11 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { ISignal } from '@lumino/signaling';
 import React from 'react';
 
 import { ENDING } from '../api/states';
 import { ShownAdvice } from '../cluster/advice/shownAdvice';
 import { ClusterHead } from '../cluster/card/card';
+import { CommandIDs } from '../commands';
 import {
+  Cluster,
   IAdviceState,
   IKernelRecords,
   ILiveState,
@@ -18,9 +21,11 @@ import { ranksIcon } from '../ui/icons/viewIcons';
 import { useViewState } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
+import { sentence } from '../verdicts/sentence';
 import { alarmOf } from '../verdicts/verdict';
 import { Charts } from './charts/charts';
 import { axisOf } from './charts/timeAxis';
+import { Ending, IEnding } from './model/ending';
 import { ISnapshot, LastSnapshot } from './model/lastSnapshot';
 import { rankMetricsOf, passes } from './model/rankMetrics';
 import { IChoice, ViewHead } from './viewHeader';
@@ -43,6 +48,7 @@ interface IViewProps {
   records: IKernelRecords;
   id: string;
   snapshots: LastSnapshot;
+  ending: Ending;
   model: ILiveState;
   site: ISite;
   selection: ISelection;
@@ -60,10 +66,9 @@ function View(props: IViewProps): JSX.Element {
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
   const shown = (choice.paused && paused) || props.snapshots.current;
+  const ending = props.ending.current;
   if (!shown) {
-    return (
-      <p className="jp-DtrainUi-note">{trans.__('This cluster has ended.')}</p>
-    );
+    return <Ended {...props} />;
   }
   const choose = (next: IChoice): void => {
     if (next.paused && !choice.paused) {
@@ -131,7 +136,7 @@ function View(props: IViewProps): JSX.Element {
       />
       {!live && (
         <p className="jp-DtrainUi-note" role="status">
-          {model.link === 'lost'
+          {cut
             ? trans.__(
                 'No connection to the server. These values are from %1.',
                 formatClock(at, true)
@@ -142,17 +147,32 @@ function View(props: IViewProps): JSX.Element {
               )}
         </p>
       )}
-      <ClusterHead
-        ignored={model.ignored(cluster.id)}
-        profiles={props.site.profiles}
-        records={props.records}
-        cluster={live ?? { ...cluster, may: [] }}
-        commands={commands}
-        trans={trans}
-        now={past ? at : model.at}
-        past={past}
-        cut={cut}
-      />
+      {over && ending?.cluster ? (
+        <>
+          <EndedHead {...props} cluster={ending.cluster} />
+          {past && (
+            <p className="jp-DtrainUi-under">
+              {trans.__(
+                'At %1: %2',
+                formatClock(at, true),
+                sentence(cluster, trans)
+              )}
+            </p>
+          )}
+        </>
+      ) : (
+        <ClusterHead
+          ignored={model.ignored(cluster.id)}
+          profiles={props.site.profiles}
+          records={props.records}
+          cluster={live ?? { ...cluster, may: [] }}
+          commands={commands}
+          trans={trans}
+          now={past ? at : model.at}
+          past={past}
+          cut={cut}
+        />
+      )}
       {live && (
         // an ended cluster can't be measured or changed
         <ShownAdvice
@@ -171,16 +191,64 @@ function View(props: IViewProps): JSX.Element {
   );
 }
 
+/** What is known of a cluster that had ended before this page could show its ranks. */
+function Ended(props: IViewProps): JSX.Element | null {
+  const { trans } = props;
+  const ending = props.ending.current;
+  if (ending?.cluster) {
+    return <EndedHead {...props} cluster={ending.cluster} />;
+  }
+  // the server has not answered yet
+  return ending ? (
+    <p className="jp-DtrainUi-note" role="status">
+      {ending.at === null
+        ? trans.__('This cluster has ended.')
+        : trans.__('This cluster ended at %1.', formatClock(ending.at))}
+    </p>
+  ) : null;
+}
+
+/** How a cluster has ended, as in the panel; its tab is closed as any other. */
+function EndedHead(props: IViewProps & { cluster: Cluster }): JSX.Element {
+  const { cluster, model } = props;
+  const isTaken = model.clusters.some(({ name }) => name === cluster.name);
+  return (
+    <ClusterHead
+      {...props}
+      ignored={null}
+      profiles={props.site.profiles}
+      now={model.at}
+      omits={[
+        CommandIDs.stopCluster,
+        ...(isTaken ? [CommandIDs.startCluster] : [])
+      ]}
+    />
+  );
+}
+
+/** Arguments of the command that opens a view. */
+export interface IRanksArgs {
+  id: string;
+  name: string;
+  /** Kept for a page that is loaded anew. */
+  ended?: IEnding;
+}
+
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
   constructor(
-    private _props: Omit<IViewProps, 'snapshots'> & { name: string }
+    private _props: Omit<IViewProps, 'snapshots' | 'ending'> & {
+      name: string;
+      /** What a page has known before it was loaded anew. */
+      ended: IEnding | null;
+    }
   ) {
     super(() => _props.model.watch(), _props.trans);
-    const { model, trans, name, id } = _props;
+    const { model, selection, trans, name, id } = _props;
     this._snapshots = new LastSnapshot(model, id);
+    this._ending = new Ending(model, selection, id, _props.ended);
     this.id = `dtrain-lab-ranks-${id}`;
-    model.changed.connect(this._setTitle, this);
+    this._ending.changed.connect(this._setTitle, this);
     this._setTitle();
     this.title.icon = ranksIcon;
     this.title.closable = true;
@@ -189,31 +257,46 @@ export class RanksView extends VisibleWidget {
   }
 
   /** Arguments with which a restored layout opens it. */
-  get args(): { id: string; name: string } {
-    return { id: this._props.id, name: this._props.name };
+  get args(): IRanksArgs {
+    const { id, name } = this._props;
+    const ended = this._ending.current;
+    return { id, name, ...(ended ? { ended } : {}) };
+  }
+
+  /** Emitted when `args` have changed. */
+  get argsChanged(): ISignal<unknown, void> {
+    return this._ending.changed;
   }
 
   override dispose(): void {
-    this._props.model.changed.disconnect(this._setTitle, this);
+    this._ending.dispose();
     this._snapshots.dispose();
     super.dispose();
   }
 
-  /** The tab of a cluster that has ended says so: a new one, as after *Start again*, may have the same name. */
+  /** The tab of a cluster that has ended says so, and when: others, as after *Start again*, may have the same name. */
   private _setTitle(): void {
-    const { model, id, name, trans } = this._props;
-    const hasEnded =
-      model.isKnown &&
-      model.link !== 'lost' &&
-      model.clusters.every(cluster => cluster.id !== id);
-    this.title.label = hasEnded
-      ? trans.__('Ranks: %1 (ended)', name)
-      : trans.__('Ranks: %1', name);
+    const { name, trans } = this._props;
+    const ended = this._ending.current;
+    this.title.label = !ended
+      ? trans.__('Ranks: %1', name)
+      : ended.at === null
+        ? trans.__('Ranks (ended): %1', name)
+        : trans.__('Ranks (ended %1): %2', formatClock(ended.at), name);
+    this.title.caption = this.title.label;
+    this.update();
   }
 
   protected draw(): JSX.Element {
-    return <View {...this._props} snapshots={this._snapshots} />;
+    return (
+      <View
+        {...this._props}
+        snapshots={this._snapshots}
+        ending={this._ending}
+      />
+    );
   }
 
+  private _ending: Ending;
   private _snapshots: LastSnapshot;
 }
