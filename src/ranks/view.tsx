@@ -3,12 +3,8 @@ import { CommandRegistry } from '@lumino/commands';
 import { ISignal } from '@lumino/signaling';
 import React from 'react';
 
-import { ENDING } from '../api/states';
 import { ShownAdvice } from '../cluster/advice/shownAdvice';
-import { ClusterHead } from '../cluster/card/card';
-import { CommandIDs } from '../commands';
 import {
-  Cluster,
   IAdviceState,
   IKernelRecords,
   ILiveState,
@@ -21,10 +17,10 @@ import { ranksIcon } from '../ui/icons/viewIcons';
 import { useViewState } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
-import { sentence } from '../verdicts/sentence';
 import { alarmOf } from '../verdicts/verdict';
 import { Charts } from './charts/charts';
 import { axisOf } from './charts/timeAxis';
+import { Ended, StateHead } from './endedHead';
 import { Ending, IEnding } from './model/ending';
 import { ISnapshot, LastSnapshot } from './model/lastSnapshot';
 import { rankMetricsOf, passes } from './model/rankMetrics';
@@ -43,7 +39,8 @@ const CHOICE: IChoice = {
   paused: false
 };
 
-interface IViewProps {
+/** What the view draws, and what it acts on. */
+export interface IViewProps {
   adviceState: IAdviceState;
   records: IKernelRecords;
   id: string;
@@ -66,7 +63,6 @@ function View(props: IViewProps): JSX.Element {
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
   const shown = (choice.paused && paused) || props.snapshots.current;
-  const ending = props.ending.current;
   if (!shown) {
     return <Ended {...props} />;
   }
@@ -87,8 +83,6 @@ function View(props: IViewProps): JSX.Element {
   const earlier = shown.points.filter(p => p.at < since);
   const cut = model.link === 'lost';
   const over = !live && !cut;
-  // a head that is gone has not said how it ended
-  const past = cut || (over && !ENDING.includes(cluster.state));
   const axis = axisOf(points, earlier, choice.minutes, at, !live, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
@@ -134,45 +128,7 @@ function View(props: IViewProps): JSX.Element {
         commands={commands}
         trans={trans}
       />
-      {!live && (
-        <p className="jp-DtrainUi-note" role="status">
-          {cut
-            ? trans.__(
-                'No connection to the server. These values are from %1.',
-                formatClock(at, true)
-              )
-            : trans.__(
-                'This cluster has ended. These values are from %1.',
-                formatClock(at, true)
-              )}
-        </p>
-      )}
-      {over && ending?.cluster ? (
-        <>
-          <EndedHead {...props} cluster={ending.cluster} />
-          {past && (
-            <p className="jp-DtrainUi-under">
-              {trans.__(
-                'At %1: %2',
-                formatClock(at, true),
-                sentence(cluster, trans)
-              )}
-            </p>
-          )}
-        </>
-      ) : (
-        <ClusterHead
-          ignored={model.ignored(cluster.id)}
-          profiles={props.site.profiles}
-          records={props.records}
-          cluster={live ?? { ...cluster, may: [] }}
-          commands={commands}
-          trans={trans}
-          now={past ? at : model.at}
-          past={past}
-          cut={cut}
-        />
-      )}
+      <StateHead {...props} {...{ cluster, live, at }} />
       {live && (
         // an ended cluster can't be measured or changed
         <ShownAdvice
@@ -188,41 +144,6 @@ function View(props: IViewProps): JSX.Element {
       }
       <MoreMetrics {...{ cluster, points, axis, trans }} />
     </>
-  );
-}
-
-/** What is known of a cluster that had ended before this page could show its ranks. */
-function Ended(props: IViewProps): JSX.Element | null {
-  const { trans } = props;
-  const ending = props.ending.current;
-  if (ending?.cluster) {
-    return <EndedHead {...props} cluster={ending.cluster} />;
-  }
-  // the server has not answered yet
-  return ending ? (
-    <p className="jp-DtrainUi-note" role="status">
-      {ending.at === null
-        ? trans.__('This cluster has ended.')
-        : trans.__('This cluster ended at %1.', formatClock(ending.at))}
-    </p>
-  ) : null;
-}
-
-/** How a cluster has ended, as in the panel; its tab is closed as any other. */
-function EndedHead(props: IViewProps & { cluster: Cluster }): JSX.Element {
-  const { cluster, model } = props;
-  const isTaken = model.clusters.some(({ name }) => name === cluster.name);
-  return (
-    <ClusterHead
-      {...props}
-      ignored={null}
-      profiles={props.site.profiles}
-      now={model.at}
-      omits={[
-        CommandIDs.stopCluster,
-        ...(isTaken ? [CommandIDs.startCluster] : [])
-      ]}
-    />
   );
 }
 
