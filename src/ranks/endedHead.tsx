@@ -6,7 +6,7 @@ import { CommandIDs } from '../commands';
 import { formatClock } from '../metrics/format';
 import { Cluster } from '../tokens';
 import { sentence } from '../verdicts/sentence';
-import type { IViewProps } from './view';
+import { IViewProps } from './viewProps';
 
 /** The state of a cluster; of one that can't be asked any more, the time of what is shown. */
 export function StateHead(

@@ -1,16 +1,7 @@
-import { TranslationBundle } from '@jupyterlab/translation';
-import { CommandRegistry } from '@lumino/commands';
 import { ISignal } from '@lumino/signaling';
 import React from 'react';
 
 import { ShownAdvice } from '../cluster/advice/shownAdvice';
-import {
-  IAdviceState,
-  IKernelRecords,
-  ILiveState,
-  ISelection,
-  ISite
-} from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
@@ -21,6 +12,7 @@ import { alarmOf } from '../verdicts/verdict';
 import { Charts } from './charts/charts';
 import { axisOf } from './charts/timeAxis';
 import { Ended, StateHead } from './endedHead';
+import { IViewProps } from './viewProps';
 import { Ending, IEnding } from './model/ending';
 import { ISnapshot, LastSnapshot } from './model/lastSnapshot';
 import { rankMetricsOf, passes } from './model/rankMetrics';
@@ -38,20 +30,6 @@ const CHOICE: IChoice = {
   order: 'node',
   paused: false
 };
-
-/** What the view draws, and what it acts on. */
-export interface IViewProps {
-  adviceState: IAdviceState;
-  records: IKernelRecords;
-  id: string;
-  snapshots: LastSnapshot;
-  ending: Ending;
-  model: ILiveState;
-  site: ISite;
-  selection: ISelection;
-  commands: CommandRegistry;
-  trans: TranslationBundle;
-}
 
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
