@@ -199,8 +199,10 @@ export interface ICurrentNotebook {
   lastCluster?: string | null;
   /** Name of the kernelspec in whose environment new ranks run; null for the server's. */
   kernel: string | null;
-  /** Whether its kernel has no dtrain-lab; the panel then says what to do. */
+  /** Whether its kernel has no dtrain-lab that can be loaded; the panel then says what to do. */
   lacks: boolean;
+  /** The error with which dtrain-lab could not be loaded there; empty if it is not installed. */
+  failure?: string | null;
 }
 
 /** Selection that all views share: a cluster, one of its ranks, and the current notebook. */

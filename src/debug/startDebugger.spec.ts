@@ -18,8 +18,11 @@ function makePanel(path: string, debugging: IKernelDebugger): NotebookPanel {
   } as unknown as NotebookPanel;
 }
 
-/** Debug a.ipynb, whose cluster b.ipynb uses, too, while its rank 1 is paused. */
-async function debugBeside(other: IKernelDebugger): Promise<void> {
+/** Debug a.ipynb, whose cluster b.ipynb uses, too, while its rank 1 is paused, or is in another state. */
+async function debugBeside(
+  other: IKernelDebugger,
+  state: 'paused' | 'idle' = 'paused'
+): Promise<void> {
   const [own, beside] = [
     makePanel('a.ipynb', { isStarted: true, holdsRanks: true }),
     makePanel('b.ipynb', other)
@@ -28,7 +31,7 @@ async function debugBeside(other: IKernelDebugger): Promise<void> {
     forEach: (look: (panel: NotebookPanel) => void) =>
       [own, beside].forEach(look)
   };
-  const ranks = [makeRank(0), makeRank(1, { state: 'paused' })];
+  const ranks = [makeRank(0), makeRank(1, { state })];
   const cluster = makeCluster({ ranks, notebooks: ['a.ipynb', 'b.ipynb'] });
   const parts = { tracker, records: new KernelRecords(), trans };
   await turnOffOthers(
@@ -47,4 +50,12 @@ it('names the notebook in whose debugger ranks are paused', async () => {
 it('leaves a debugger alone that was refused the paused ranks', async () => {
   await debugBeside({ isStarted: true, holdsRanks: false });
   await debugBeside({ isStarted: false });
+});
+
+it('leaves a debugger on that debugs a job, and none of these ranks', async () => {
+  // no bug could be pressed here
+  await debugBeside({ isStarted: true, holdsRanks: false }, 'idle');
+  await expect(
+    debugBeside({ isStarted: true, holdsRanks: true }, 'idle')
+  ).rejects.toThrow();
 });

@@ -107,15 +107,12 @@ export async function turnOffOthers(
       continue;
     }
     const { isStarted, holdsRanks } = await debuggerOf(other);
-    if (!isStarted) {
-      continue;
+    if (!isStarted || !holdsRanks) {
+      continue; // it was refused the ranks, or debugs a job: it is in nobody's way
     }
     const name = records.notebookName(notebook);
     const paused = cluster.ranks.filter(({ state }) => state === 'paused');
     if (paused.length) {
-      if (!holdsRanks) {
-        continue; // its debugger was refused the ranks, which are paused in another one
-      }
       throw new Error(
         trans._n(
           'Rank %2 is paused in the debugger of %3. Continue it there first.',

@@ -48,9 +48,10 @@ export function mightChange(output: Widget): boolean {
   const bars = output.node.querySelectorAll<HTMLElement>(
     `.${WIDGET_CLASSES.bar}`
   );
+  // a bar fills one of the two however far it has come
   const isFinished = (bar: HTMLElement): boolean =>
     bar.matches(list(WIDGET_CLASSES.finished)) ||
-    [bar.style.width, bar.style.height].includes('100%');
+    [bar.style.width, bar.style.height].every(part => part === '100%');
   return bars.length
     ? ![...bars].every(isFinished)
     : viewsOf(output).some(view => view.textContent || view.children.length);

@@ -10,7 +10,7 @@ import { loadAgain, loadMagics } from './magics';
 
 vi.mock('./magics', () => ({
   loadAgain: vi.fn(async () => undefined),
-  loadMagics: vi.fn(async () => true)
+  loadMagics: vi.fn(async () => null as string | null)
 }));
 // it has listeners of its own
 vi.mock('./followKernels', () => ({ followKernels: () => () => undefined }));

@@ -25,19 +25,22 @@ export function followCurrentNotebook(
   trans: TranslationBundle
 ): void {
   const loaded = new Set<string>();
-  const lacking = new Set<string>();
+  /** Kernels in which the magics could not be loaded, and why. */
+  const failed = new Map<string, string>();
   const connections = new OpenConnections<Kernel.IKernelConnection>();
   const kernelNow = (): Kernel.IKernelConnection | null =>
     tracker.currentWidget?.sessionContext.session?.kernel ?? null;
   const tell = (): void => {
     const kernel = kernelNow();
     const panel = tracker.currentWidget;
+    const failure = (kernel && failed.get(kernel.id)) ?? null;
     selection.setNotebook({
       path: panel?.context.path ?? null,
       startedAs: panel && records.kernelPath(panel),
       lastCluster: panel && records.lastCluster(panel),
       kernel: kernel?.name ?? null,
-      lacks: !!kernel && lacking.has(kernel.id)
+      lacks: failure !== null,
+      failure
     });
   };
   const restarted = (
@@ -46,7 +49,7 @@ export function followCurrentNotebook(
     died: boolean
   ): void => {
     loaded.delete(kernel.id);
-    if (!lacking.has(kernel.id)) {
+    if (!failed.has(kernel.id)) {
       void loadAgain(kernel);
     }
     const path = panel && records.kernelPath(panel);
@@ -83,14 +86,15 @@ export function followCurrentNotebook(
     }
     const { id } = kernel;
     loaded.add(id);
-    lacking.delete(id);
+    failed.delete(id);
     // the notebook was closed before the kernel answered: it is asked again when reopened
     const forget = (): void => void loaded.delete(id);
     kernel.disposed.connect(forget);
     try {
       const spec = services.kernelspecs.specs?.kernelspecs[kernel.name];
-      if (!(await loadMagics(kernel, spec?.language))) {
-        lacking.add(id);
+      const failure = await loadMagics(kernel, spec?.language);
+      if (failure !== null) {
+        failed.set(id, failure);
       }
       kernel.disposed.disconnect(forget);
       if (panel) {

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 
 import { loadMagics } from './magics';
 
-type Reply = { status: string; ename?: string };
+type Reply = { status: string; ename?: string; evalue?: string };
 
 /** A kernel that answers with these replies, one after another. */
 function kernelOf(
@@ -31,7 +31,7 @@ it('sends them before a cell that is run in the same moment, without waiting for
   const { kernel, sent } = kernelOf([OK]);
   const loading = loadMagics(kernel, 'python');
   expect(sent).toHaveBeenCalledOnce();
-  expect(await loading).toBe(true);
+  expect(await loading).toBeNull();
 });
 
 it('asks a kernel of unknown language what it is', async () => {
@@ -44,9 +44,9 @@ it('asks a kernel of unknown language what it is', async () => {
 
 it('sends nothing to a kernel of another language', async () => {
   const named = kernelOf([OK]);
-  expect(await loadMagics(named.kernel, 'R')).toBe(true);
+  expect(await loadMagics(named.kernel, 'R')).toBeNull();
   const asked = kernelOf([OK], 'IRkernel');
-  expect(await loadMagics(asked.kernel, undefined)).toBe(true);
+  expect(await loadMagics(asked.kernel, undefined)).toBeNull();
   expect(named.sent).not.toHaveBeenCalled();
   expect(asked.sent).not.toHaveBeenCalled();
 });
@@ -57,14 +57,20 @@ it('sends them again if a cell before them has failed, or was interrupted', asyn
     { status: 'error', ename: 'KeyboardInterrupt' },
     OK
   ]);
-  expect(await loadMagics(kernel, 'python')).toBe(true);
+  expect(await loadMagics(kernel, 'python')).toBeNull();
   expect(sent).toHaveBeenCalledTimes(3);
 });
 
-it('says that a kernel lacks dtrain-lab', async () => {
-  const { kernel, sent } = kernelOf([
-    { status: 'error', ename: 'ModuleNotFoundError' }
-  ]);
-  expect(await loadMagics(kernel, 'python')).toBe(false);
-  expect(sent).toHaveBeenCalledOnce();
+it('says that a kernel lacks dtrain-lab, or why it could not be loaded there', async () => {
+  const failing = (ename: string, evalue: string): Promise<string | null> =>
+    loadMagics(kernelOf([{ status: 'error', ename, evalue }]).kernel, 'python');
+  const missing = (name: string): string => `No module named '${name}'`;
+  expect(await failing('ModuleNotFoundError', missing('dtrain_lab'))).toBe('');
+  // it is installed
+  expect(await failing('ModuleNotFoundError', missing('msgspec'))).toBe(
+    "ModuleNotFoundError: No module named 'msgspec'"
+  );
+  expect(await failing('ImportError', 'libz.so is missing')).toBe(
+    'ImportError: libz.so is missing'
+  );
 });

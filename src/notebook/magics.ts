@@ -3,7 +3,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { isIPython, runQuietly } from './kernel';
+import { IKernelError, isIPython, runQuietly } from './kernel';
 import { tellBriefly, TOAST_MS } from '../ui/text/toast';
 
 // not as an extension: a later %load_ext by the user would report that it is already loaded
@@ -21,22 +21,30 @@ const UNFINISHED = ['Aborted', 'KeyboardInterrupt'];
  * starts finds them.
  *
  * @param language - of the kernel's spec; undefined if it is not known yet
- * @returns false if the kernel has no dtrain-lab
+ * @returns why that has failed: empty if the kernel has no dtrain-lab, else the error; null if it has not
  */
 export async function loadMagics(
   kernel: Kernel.IKernelConnection,
   language: string | undefined
-): Promise<boolean> {
+): Promise<string | null> {
   if (
     language === undefined ? !(await isIPython(kernel)) : !isPython(language)
   ) {
-    return true;
+    return null;
   }
   let error = await runQuietly(kernel, LOAD_IF_IPYTHON);
   while (error && UNFINISHED.includes(error.ename) && !kernel.isDisposed) {
     error = await runQuietly(kernel, LOAD_IF_IPYTHON);
   }
-  return error?.ename !== 'ModuleNotFoundError';
+  if (!error || UNFINISHED.includes(error.ename)) {
+    return null;
+  }
+  return lacksUs(error) ? '' : `${error.ename}: ${error.evalue}`;
+}
+
+/** Whether dtrain-lab is not installed; it may lack a module of others. */
+function lacksUs({ ename, evalue }: IKernelError): boolean {
+  return ename === 'ModuleNotFoundError' && /'dtrain_lab'$/.test(evalue);
 }
 
 function isPython(language: string): boolean {
@@ -85,7 +93,7 @@ export async function attach(
   const error = await runQuietly(kernel, code);
   if (error === null) {
     tellBriefly(trans.__('%1 uses %2.', panel.title.label, name));
-  } else if (error.ename === 'ModuleNotFoundError') {
+  } else if (lacksUs(error)) {
     Notification.error(
       trans.__(
         "This notebook's kernel has no dtrain-lab. Run in a cell: %1",

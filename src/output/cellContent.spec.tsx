@@ -77,8 +77,9 @@ function shown(
         gone: 0,
         dead: [],
         disconnected: [],
+        noKernel: [],
         unloaded: [],
-        still: { dead: [], disconnected: [] }
+        still: { dead: [], disconnected: [], noKernel: [] }
       }}
       actions={{
         choose: () => undefined,

@@ -2,10 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { createPortal } from 'react-dom';
 
-import { formatRanks } from '../metrics/format';
 import { Bar, IBarActions } from './cellBar';
 import { IPlacedBlock } from './text/interleaved';
-import { IWidgetNotes } from './displays';
+import { IWidgetNotes, WidgetNotes } from './displays/widgetNotes';
 import { Failure, IFailureActions } from './failure';
 import { foldLines } from './folding/fold';
 import { ILine, linesOf } from './lines/lines';
@@ -26,77 +25,6 @@ export interface ICellState extends IWidgetNotes {
   /** Text between displays of ranks; the rest is above. */
   between: readonly IPlacedBlock[];
   left: ILeft;
-}
-
-/** Why widgets are not displayed, or disabled. */
-function WidgetNotes(props: {
-  state: ICellState;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { state, trans } = props;
-  return (
-    <>
-      {state.gone > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'There was a widget here. It is shown again once the cell has run.',
-            'There were widgets here. They are shown again once the cell has run.',
-            state.gone
-          )}
-        </p>
-      )}
-      {state.dead.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'The widgets of rank %2 are disabled: its process has ended. To use them, run the cell again.',
-            'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
-            state.dead.length,
-            formatRanks(state.dead)
-          )}
-        </p>
-      )}
-      {state.disconnected.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            "The widgets of rank %2 are disabled: this notebook's kernel was restarted or changed. To use them, run the cell again.",
-            "The widgets of ranks %2 are disabled: this notebook's kernel was restarted or changed. To use them, run the cell again.",
-            state.disconnected.length,
-            formatRanks(state.disconnected)
-          )}
-        </p>
-      )}
-      {state.still.dead.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'The display of rank %2 no longer changes: its process has ended. To see it change, run the cell again.',
-            'The displays of ranks %2 no longer change: their processes have ended. To see them change, run the cell again.',
-            state.still.dead.length,
-            formatRanks(state.still.dead)
-          )}
-        </p>
-      )}
-      {state.still.disconnected.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            "The display of rank %2 no longer changes: this notebook's kernel was restarted or changed. To see it change, run the cell again.",
-            "The displays of ranks %2 no longer change: this notebook's kernel was restarted or changed. To see them change, run the cell again.",
-            state.still.disconnected.length,
-            formatRanks(state.still.disconnected)
-          )}
-        </p>
-      )}
-      {state.unloaded.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'Widgets of rank %2 were not loaded: its process has ended. To show them, run the cell again.',
-            'Widgets of ranks %2 were not loaded: their processes have ended. To show them, run the cell again.',
-            state.unloaded.length,
-            formatRanks(state.unloaded)
-          )}
-        </p>
-      )}
-    </>
-  );
 }
 
 /** The bar of a cell, and its lines. */
@@ -199,7 +127,7 @@ export function CellView(props: {
           `${block.rank} ${block.order}`
         )
       )}
-      <WidgetNotes state={state} trans={trans} />
+      <WidgetNotes notes={state} trans={trans} />
       <Failure
         tracebacks={tracebacks}
         chosen={rank}

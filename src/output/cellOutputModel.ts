@@ -9,6 +9,7 @@ import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IKernelRecords, ILiveState, Link } from '../tokens';
 import { ICellActions, whyNotShown } from './cellActions';
+import { WidgetKernels } from './displays/widgetKernels';
 import { NOTHING } from './lines/omitted';
 import { Choice } from './lines/parts';
 import { ICellOutput, IMagic, magicOf, readOutputs } from './runs/cellOutput';
@@ -29,6 +30,7 @@ const AGAIN_AT_END = 300;
 export interface IContext extends ICellActions {
   clusters: ILiveState;
   names: Pick<IKernelRecords, 'notebookName'>;
+  widgetKernels: Pick<WidgetKernels, 'fateOf'>;
   /**
    * The cluster whose start the notebook's kernel waits for, if it executes a cell now; see `awaitedStart`.
    *

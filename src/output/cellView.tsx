@@ -8,12 +8,10 @@ import { putAround } from '../jupyterlab/cells';
 import { actionsOf } from './cellActions';
 import { CellOutputModel, IContext, IShownCell } from './cellOutputModel';
 import { CellView } from './cellContent';
-import {
-  IWidgetNotes,
-  markDisplays,
-  MoreDisplays,
-  notesOfCopy
-} from './displays';
+import { markDisplays } from './displays/displays';
+import { MoreDisplays } from './displays/moreDisplays';
+import { modelOf } from './displays/widgetKernels';
+import { IWidgetNotes, notesOfCopy } from './displays/widgetNotes';
 import { blocksOf, countParts } from './lines/parts';
 import { Interleaved, IPlacedBlock } from './text/interleaved';
 
@@ -107,7 +105,8 @@ export class CellOutputView extends ReactWidget {
       choice,
       ranks,
       this._allDisplays,
-      ended
+      ended,
+      index => this._context.widgetKernels.fateOf(modelOf(outputArea, index))
     );
     this._more.count = beyond;
     const blocks =

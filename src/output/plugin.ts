@@ -18,6 +18,7 @@ import { serverRoot } from '../locations/serverRoot';
 import { goToCell, indexIn, IOpener, openLocation } from '../locations/open';
 import { requestOf } from './runs/notebookDocument';
 import { CellRecords } from './runs/cellRecords';
+import { widgetKernelsOf } from './displays/widgetKernels';
 import { NotebookRuns } from './runs/notebookRuns';
 import { importedPath } from './lines/traceback';
 import { awaitedStart } from './startText';
@@ -61,6 +62,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
               names.lastCluster(panel),
               named
             ),
+          widgetKernels: widgetKernelsOf(panel.sessionContext),
           runs,
           commands,
           trans,

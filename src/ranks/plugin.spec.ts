@@ -10,8 +10,11 @@ import { makeLiveState } from '../testing/liveState';
 import { ranksPlugin } from './plugin';
 
 vi.mock('./view', async () => {
+  const { Signal } = await import('@lumino/signaling');
   const { Widget } = await import('@lumino/widgets');
   class RanksView extends Widget {
+    readonly argsChanged = new Signal<this, void>(this);
+
     constructor(readonly args: { id: string }) {
       super();
       this.id = `ranks-${args.id}`;

@@ -5,6 +5,7 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import {
@@ -17,6 +18,7 @@ import {
 } from '../tokens';
 import { ranksIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
+import { readEnding } from './model/ending';
 import type { RanksView } from './view';
 
 /** The Ranks view in the main area. */
@@ -67,6 +69,7 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
           view = new RanksView({
             id,
             name,
+            ended: readEnding(args.ended),
             model,
             site,
             selection,
@@ -75,7 +78,9 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
             commands,
             trans
           });
-          void tracker.add(view);
+          const added = view;
+          void tracker.add(added);
+          added.argsChanged.connect(() => void tracker.save(added));
           addView(shell, view);
         }
         showView(shell, view);
@@ -94,6 +99,11 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
               type: 'array',
               items: { type: 'number' },
               description: 'Numbers of ranks; the first one is selected'
+            },
+            ended: {
+              type: 'object',
+              description:
+                'How the cluster has ended; kept by a restored layout'
             }
           }
         }
@@ -135,7 +145,7 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
     void restorer?.restore(tracker, {
       command: CommandIDs.showRanks,
       name: view => view.args.id,
-      args: view => view.args
+      args: view => view.args as unknown as ReadonlyJSONObject
     });
     for (const command of [CommandIDs.showRanks, CommandIDs.exportHistory]) {
       palette?.addItem({ command, category: trans.__('Distributed') });

@@ -13,7 +13,9 @@ import { ServerSite } from '../cluster/model/site';
 import { Selection } from '../cluster/model/selection';
 import { KernelRecords } from '../locations/kernelRecords';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
+import { formatClock } from '../metrics/format';
 import { makeLiveState } from '../testing/liveState';
+import { IEnding, readEnding } from './model/ending';
 import { RanksView } from './view';
 
 vi.mock('./charts/chart', () => ({ TimeChart: () => null }));
@@ -30,7 +32,7 @@ let view: RanksView;
 
 afterEach(() => view.dispose());
 
-function show(model: LiveState): void {
+function show(model: LiveState, ended: IEnding | null = null): Selection {
   const commands = new CommandRegistry();
   for (const id of Object.values(CommandIDs)) {
     commands.addCommand(id, { execute: () => undefined });
@@ -41,6 +43,7 @@ function show(model: LiveState): void {
   view = new RanksView({
     id: 'c1',
     name,
+    ended,
     model,
     site: new ServerSite(ServerConnection.makeSettings()),
     selection,
@@ -50,6 +53,7 @@ function show(model: LiveState): void {
     trans
   });
   Widget.attach(view, document.body);
+  return selection;
 }
 
 async function drawn(part: string): Promise<void> {
@@ -135,10 +139,10 @@ it('says in the past what the ranks of a cluster did whose head was killed', asy
   clock.mockReturnValue(1_060_000);
   model.receive(makeFrame([]));
   await drawn('This cluster has ended. These values are from ');
-  const text = head().textContent.replace(/\s/g, ' ');
-  expect(text).toMatch(
-    /^endedAt .*: Running cell \[15\] on 2 ranks\..*had run for 3 s/
-  );
+  const said = view.node.textContent.replace(/\s/g, ' ');
+  // as in the panel, and what was so when the page last heard of it
+  expect(head().textContent).toMatch(/^stoppedEnded\./);
+  expect(said).toMatch(/At .*: Running cell \[15\] on 2 ranks\./);
   expect(glyph()).toBe('stopped');
   const over = view.node.querySelector('.jp-DtrainRanks-ranks')!;
   expect(over.getAttribute('data-over')).toBe('true');
@@ -243,12 +247,55 @@ it('shows the time at which it was paused, and the latest state once it goes on'
   clock.mockRestore();
 });
 
-it('says on its tab that its cluster has ended: a new one may have the same name', () => {
+it('says on its tab when its cluster has ended: a new one may have the same name, and end, too', () => {
   const model = makeModel();
   show(model);
   expect(view.title.label).toBe('Ranks: local-2'); // the server has not answered yet
   model.receive(makeFrame([makeCluster()]));
   expect(view.title.label).toBe('Ranks: local-2');
+  const at = new Date(2026, 0, 5, 4, 12).getTime();
+  const values = { by: 'server', at: at / 1000 };
+  const ended = { c1: { code: 'stopping', values, text: 'Stopped.' } };
+  model.receive(makeFrame([makeCluster({ id: 'c2' })], { ended }));
+  expect(view.title.label).toBe(`Ranks (ended ${formatClock(at)}): local-2`);
+});
+
+it('says why and when its cluster has ended after the page was loaded anew, and offers to start it again', async () => {
+  const before = makeModel();
+  show(before);
+  before.receive(makeFrame([makeCluster()]));
+  const at = new Date(2026, 0, 5, 4, 12).getTime();
+  const values = { by: 'terminal', at: at / 1000 };
+  const ended = { c1: { code: 'stopping', values, text: 'Stopped.' } };
+  before.receive(makeFrame([], { ended }));
+  await drawn('Stopped from a terminal at');
+  const kept = readEnding(JSON.parse(JSON.stringify(view.args.ended)));
+  const { label } = view.title;
+  view.dispose();
+
+  const model = makeModel();
+  show(model, kept);
+  await drawn('Stopped from a terminal at');
+  expect(view.title.label).toBe(label);
+  const buttons = (): string[] =>
+    [...view.node.querySelectorAll('button')].map(b => b.textContent);
+  expect(buttons()).toEqual(['Start again']);
+  // it would be refused while another one has the name
   model.receive(makeFrame([makeCluster({ id: 'c2' })]));
-  expect(view.title.label).toBe('Ranks: local-2 (ended)');
+  await vi.waitFor(() => {
+    MessageLoop.flush();
+    expect(buttons()).toEqual([]);
+  });
+  await drawn('Stopped from a terminal at');
+});
+
+it('does not say that a cluster has ended before the server has answered', async () => {
+  const model = makeModel();
+  show(model);
+  MessageLoop.flush();
+  expect(view.node.textContent).toBe('');
+  model.receive(makeFrame([]));
+  await drawn('This cluster has ended.');
+  expect(view.args.ended).toEqual({ at: null, cluster: null });
+  expect(readEnding(view.args.ended)).toBeNull();
 });

@@ -1,17 +1,7 @@
-import { TranslationBundle } from '@jupyterlab/translation';
-import { CommandRegistry } from '@lumino/commands';
+import { ISignal } from '@lumino/signaling';
 import React from 'react';
 
-import { ENDING } from '../api/states';
 import { ShownAdvice } from '../cluster/advice/shownAdvice';
-import { ClusterHead } from '../cluster/card/card';
-import {
-  IAdviceState,
-  IKernelRecords,
-  ILiveState,
-  ISelection,
-  ISite
-} from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
@@ -21,6 +11,9 @@ import { VisibleWidget } from '../ui/visibleWidget';
 import { alarmOf } from '../verdicts/verdict';
 import { Charts } from './charts/charts';
 import { axisOf } from './charts/timeAxis';
+import { Ended, StateHead } from './endedHead';
+import { IViewProps } from './viewProps';
+import { Ending, IEnding } from './model/ending';
 import { ISnapshot, LastSnapshot } from './model/lastSnapshot';
 import { rankMetricsOf, passes } from './model/rankMetrics';
 import { IChoice, ViewHead } from './viewHeader';
@@ -38,18 +31,6 @@ const CHOICE: IChoice = {
   paused: false
 };
 
-interface IViewProps {
-  adviceState: IAdviceState;
-  records: IKernelRecords;
-  id: string;
-  snapshots: LastSnapshot;
-  model: ILiveState;
-  site: ISite;
-  selection: ISelection;
-  commands: CommandRegistry;
-  trans: TranslationBundle;
-}
-
 function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
   const [choice, setChoice] = useViewState('choice', CHOICE);
@@ -61,9 +42,7 @@ function View(props: IViewProps): JSX.Element {
       : (model.clusters.find(c => c.id === id) ?? null);
   const shown = (choice.paused && paused) || props.snapshots.current;
   if (!shown) {
-    return (
-      <p className="jp-DtrainUi-note">{trans.__('This cluster has ended.')}</p>
-    );
+    return <Ended {...props} />;
   }
   const choose = (next: IChoice): void => {
     if (next.paused && !choice.paused) {
@@ -82,8 +61,6 @@ function View(props: IViewProps): JSX.Element {
   const earlier = shown.points.filter(p => p.at < since);
   const cut = model.link === 'lost';
   const over = !live && !cut;
-  // a head that is gone has not said how it ended
-  const past = cut || (over && !ENDING.includes(cluster.state));
   const axis = axisOf(points, earlier, choice.minutes, at, !live, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
@@ -129,30 +106,7 @@ function View(props: IViewProps): JSX.Element {
         commands={commands}
         trans={trans}
       />
-      {!live && (
-        <p className="jp-DtrainUi-note" role="status">
-          {model.link === 'lost'
-            ? trans.__(
-                'No connection to the server. These values are from %1.',
-                formatClock(at, true)
-              )
-            : trans.__(
-                'This cluster has ended. These values are from %1.',
-                formatClock(at, true)
-              )}
-        </p>
-      )}
-      <ClusterHead
-        ignored={model.ignored(cluster.id)}
-        profiles={props.site.profiles}
-        records={props.records}
-        cluster={live ?? { ...cluster, may: [] }}
-        commands={commands}
-        trans={trans}
-        now={past ? at : model.at}
-        past={past}
-        cut={cut}
-      />
+      <StateHead {...props} {...{ cluster, live, at }} />
       {live && (
         // an ended cluster can't be measured or changed
         <ShownAdvice
@@ -171,16 +125,29 @@ function View(props: IViewProps): JSX.Element {
   );
 }
 
+/** Arguments of the command that opens a view. */
+export interface IRanksArgs {
+  id: string;
+  name: string;
+  /** Kept for a page that is loaded anew. */
+  ended?: IEnding;
+}
+
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
   constructor(
-    private _props: Omit<IViewProps, 'snapshots'> & { name: string }
+    private _props: Omit<IViewProps, 'snapshots' | 'ending'> & {
+      name: string;
+      /** What a page has known before it was loaded anew. */
+      ended: IEnding | null;
+    }
   ) {
     super(() => _props.model.watch(), _props.trans);
-    const { model, trans, name, id } = _props;
+    const { model, selection, trans, name, id } = _props;
     this._snapshots = new LastSnapshot(model, id);
+    this._ending = new Ending(model, selection, id, _props.ended);
     this.id = `dtrain-lab-ranks-${id}`;
-    model.changed.connect(this._setTitle, this);
+    this._ending.changed.connect(this._setTitle, this);
     this._setTitle();
     this.title.icon = ranksIcon;
     this.title.closable = true;
@@ -189,31 +156,46 @@ export class RanksView extends VisibleWidget {
   }
 
   /** Arguments with which a restored layout opens it. */
-  get args(): { id: string; name: string } {
-    return { id: this._props.id, name: this._props.name };
+  get args(): IRanksArgs {
+    const { id, name } = this._props;
+    const ended = this._ending.current;
+    return { id, name, ...(ended ? { ended } : {}) };
+  }
+
+  /** Emitted when `args` have changed. */
+  get argsChanged(): ISignal<unknown, void> {
+    return this._ending.changed;
   }
 
   override dispose(): void {
-    this._props.model.changed.disconnect(this._setTitle, this);
+    this._ending.dispose();
     this._snapshots.dispose();
     super.dispose();
   }
 
-  /** The tab of a cluster that has ended says so: a new one, as after *Start again*, may have the same name. */
+  /** The tab of a cluster that has ended says so, and when: others, as after *Start again*, may have the same name. */
   private _setTitle(): void {
-    const { model, id, name, trans } = this._props;
-    const hasEnded =
-      model.isKnown &&
-      model.link !== 'lost' &&
-      model.clusters.every(cluster => cluster.id !== id);
-    this.title.label = hasEnded
-      ? trans.__('Ranks: %1 (ended)', name)
-      : trans.__('Ranks: %1', name);
+    const { name, trans } = this._props;
+    const ended = this._ending.current;
+    this.title.label = !ended
+      ? trans.__('Ranks: %1', name)
+      : ended.at === null
+        ? trans.__('Ranks (ended): %1', name)
+        : trans.__('Ranks (ended %1): %2', formatClock(ended.at), name);
+    this.title.caption = this.title.label;
+    this.update();
   }
 
   protected draw(): JSX.Element {
-    return <View {...this._props} snapshots={this._snapshots} />;
+    return (
+      <View
+        {...this._props}
+        snapshots={this._snapshots}
+        ending={this._ending}
+      />
+    );
   }
 
+  private _ending: Ending;
   private _snapshots: LastSnapshot;
 }

@@ -81,7 +81,9 @@ function Body(props: IPanelProps): JSX.Element {
         data-stale={lost || undefined}
       >
         {lost && <Disconnected model={model} trans={trans} />}
-        {selection.notebook.lacks && <KernelLacks trans={trans} />}
+        {selection.notebook.lacks && (
+          <KernelLacks failure={selection.notebook.failure} trans={trans} />
+        )}
         <Section
           title={trans.__('Clusters')}
           note={lost ? asOf(model, trans) : countOf(listed, trans)}

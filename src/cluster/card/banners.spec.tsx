@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { CommandIDs } from '../../commands';
 import { makeCluster } from '../../testing/clusters';
 import { ILiveState, ISelection, Stopped } from '../../tokens';
-import { Disconnected, OfNotebook } from './banners';
+import { Disconnected, KernelLacks, OfNotebook } from './banners';
 import { menuOfCluster } from './clusterList';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -27,6 +27,16 @@ it('says of a server that was stopped what its clusters do', () => {
     'The server was stopped. The clusters on its machine wait ten minutes for your next server'
   );
   expect(said(null)).not.toContain('It was stopped');
+});
+
+it('says why a kernel has no magics, and what to run', () => {
+  const said = (failure: string): string =>
+    renderToStaticMarkup(<KernelLacks failure={failure} trans={trans} />);
+  expect(said('')).toContain('has no dtrain-lab. Run in a cell:');
+  expect(said('')).toContain('%pip install dtrain-lab');
+  expect(said('ImportError: libz is missing.')).toContain(
+    'ImportError: libz is missing. Run in a cell, then restart the kernel:'
+  );
 });
 
 it('says of which cluster the notebook in front is, where the panel shows another', () => {

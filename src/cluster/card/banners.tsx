@@ -142,12 +142,27 @@ export function OfNotebook(props: {
 }
 
 /** Banner if the notebook's kernel can't use a cluster yet. */
-export function KernelLacks(props: { trans: TranslationBundle }): JSX.Element {
-  const { trans } = props;
+export function KernelLacks(props: {
+  /** The error; none if dtrain-lab is not installed. */
+  failure?: string | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { failure, trans } = props;
   return (
     <p className="jp-DtrainUi-note" role="status">
-      {trans.__("This notebook's kernel has no dtrain-lab. Run in a cell:")}{' '}
-      <code>%pip install dtrain-lab</code>
+      {failure
+        ? trans.__(
+            "dtrain-lab could not be loaded in this notebook's kernel: %1. Run in a cell, then restart the kernel:",
+            failure.replace(/\.$/, '')
+          )
+        : trans.__(
+            "This notebook's kernel has no dtrain-lab. Run in a cell:"
+          )}{' '}
+      <code>
+        {failure
+          ? '%pip install --upgrade dtrain-lab'
+          : '%pip install dtrain-lab'}
+      </code>
     </p>
   );
 }

@@ -16,10 +16,12 @@ export function Actions(props: {
   cluster: Cluster;
   ignored: Verdict | null;
   profiles: readonly Profile[];
+  /** Commands that are not offered. */
+  omits?: readonly string[];
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element | null {
-  const { cluster, commands, trans } = props;
+  const { cluster, commands, omits, trans } = props;
   const buttons = [
     ...ofLoss(cluster, trans),
     ...ofPause(cluster, commands, trans),
@@ -27,7 +29,9 @@ export function Actions(props: {
     ...(props.ignored ? [showIgnored(trans)] : []),
     ...ofSlow(cluster, commands, trans),
     ...ofEnd(cluster, props.profiles, trans)
-  ].filter(({ command }) => commands.hasCommand(command));
+  ].filter(
+    ({ command }) => commands.hasCommand(command) && !omits?.includes(command)
+  );
   if (!buttons.length) {
     return null;
   }

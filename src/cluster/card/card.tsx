@@ -84,7 +84,13 @@ export function ClusterCard(
  * of the cluster since `now`, because there is no connection to the server.
  */
 export function ClusterHead(
-  props: ICardProps & { now: number; past?: boolean; cut?: boolean }
+  props: ICardProps & {
+    now: number;
+    past?: boolean;
+    cut?: boolean;
+    /** Commands that are not offered. */
+    omits?: readonly string[];
+  }
 ): JSX.Element {
   const { cluster, trans, past = false, cut = false } = props;
   const verdict = cluster.metrics.verdicts[0];

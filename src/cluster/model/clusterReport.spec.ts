@@ -59,6 +59,32 @@ it('says whose failure ranks are held at', () => {
   );
 });
 
+it('tells the rank that has failed from those that were paused with it', () => {
+  const running = [
+    {
+      cell: '[2]',
+      kind: 'post_mortem',
+      ranks: [0, 1, 2],
+      notebook: '/home/u/debug.ipynb'
+    }
+  ] as unknown as Cluster['running'];
+  const ranks = [0, 1, 2].map(r => makeRank(r, { state: 'paused' }));
+  const values = { ranks: '0-2', count: 3, total: 3, raised: '1', error: 'E' };
+  const summary = { code: 'paused', values, text: 'Paused on 3 ranks.' };
+  const cluster = makeCluster({ state: 'paused', running, ranks, summary });
+  const text = reportText(cluster, trans, AT).replace(/\u00a0/g, ' ');
+  expect(text).toContain(
+    '- is paused where cell [2] of debug.ipynb has failed, on rank 1\n' +
+      '- is paused where that failure ended the cell, on ranks 0, 2\n'
+  );
+  const rows = text.split('\n').filter(row => /^\| \d/.test(row));
+  expect(rows.map(row => row.split(' | ')[2])).toEqual([
+    'paused, failed',
+    'paused',
+    'paused'
+  ]);
+});
+
 it('has the ranks that stand out of many, and counts the others', () => {
   const ranks = Array.from({ length: 64 }, (_, i) =>
     makeRank(i, { slow: i === 37 })

@@ -14,6 +14,7 @@ import {
   formatValue,
   UNKNOWN
 } from '../../metrics/format';
+import { ranksIn } from '../../metrics/rankSets';
 import { shareInText } from '../../metrics/share';
 import { killedText, wasKilled } from '../../verdicts/endings';
 import { ranksText, sentence, stateWord } from '../../verdicts/sentence';
@@ -41,7 +42,7 @@ export function reportText(
   const size = ranksText(world.size, trans);
   const facts = [
     trans.__('%1 on %2, profile %3', size, where, profile),
-    ...running.map(cell => runsText(cell, trans)),
+    ...running.flatMap(cell => runsTexts(cell, raisedIn(cluster), trans)),
     ...cluster.metrics.verdicts.flatMap(verdict =>
       verdictFacts(verdict, cluster, trans)
     ),
@@ -76,21 +77,55 @@ export function reportText(
   ].join('\n');
 }
 
+/** Ranks that have raised the error after which all are paused; none if that is not known. */
+function raisedIn({ summary }: Cluster): number[] {
+  return summary.code === 'paused' ? ranksIn(summary.values.raised) : [];
+}
+
+/** Which cell runs on which ranks; where one has failed, on which of them. */
+function runsTexts(
+  running: Cluster['running'][number],
+  raised: readonly number[],
+  trans: TranslationBundle
+): string[] {
+  const { cell, kind, notebook, ranks } = running;
+  if (kind !== 'post_mortem' || !notebook) {
+    return [runsText(running, trans)];
+  }
+  const others = raised.length ? ranks.filter(r => !raised.includes(r)) : [];
+  const failed = ranks.filter(r => !others.includes(r));
+  return [
+    ...(failed.length
+      ? [
+          trans._n(
+            'is paused where %2 of %3 has failed, on rank %4',
+            'is paused where %2 of %3 has failed, on ranks %4',
+            failed.length,
+            cellName(cell, trans),
+            fileName(notebook),
+            formatRanks(failed)
+          )
+        ]
+      : []),
+    // interrupted, or with an error that follows from the first
+    ...(others.length
+      ? [
+          trans._n(
+            'is paused where that failure ended the cell, on rank %2',
+            'is paused where that failure ended the cell, on ranks %2',
+            others.length,
+            formatRanks(others)
+          )
+        ]
+      : [])
+  ];
+}
+
 /** Which cell runs on which ranks. */
 function runsText(
   { cell, kind, notebook, ranks }: Cluster['running'][number],
   trans: TranslationBundle
 ): string {
-  if (kind === 'post_mortem' && notebook) {
-    return trans._n(
-      'is paused where %2 of %3 has failed, on rank %4',
-      'is paused where %2 of %3 has failed, on ranks %4',
-      ranks.length,
-      cellName(cell, trans),
-      fileName(notebook),
-      formatRanks(ranks)
-    );
-  }
   const name = cellName(cell, trans, kind);
   return trans._n(
     'runs %2 on rank %3',
@@ -164,9 +199,11 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
   }
   const alarm = alarmOf(metrics);
   const blamed = alarm?.ranks ?? [];
+  const raised = raisedIn(cluster);
   const isConspicuous = (rank: Rank): boolean =>
     rank.slow ||
     blamed.includes(rank.rank) ||
+    raised.includes(rank.rank) ||
     ['lost', 'stuck', 'failed'].includes(rank.state);
   const shown = [
     ...ranks.filter(isConspicuous),
@@ -192,7 +229,11 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
   const rows = shown.map(rank => [
     `${rank.rank}`,
     `${rank.node}, ${rank.device}`,
-    rank.slow ? trans.__('%1, slow', word(rank)) : word(rank),
+    rank.slow
+      ? trans.__('%1, slow', word(rank))
+      : rank.state === 'paused' && raised.includes(rank.rank)
+        ? trans.__('%1, failed', word(rank))
+        : word(rank),
     at(rank),
     rank.step === null ? UNKNOWN : `${rank.step}`,
     formatTime(rank.step_s),

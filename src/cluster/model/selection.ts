@@ -88,13 +88,15 @@ export class Selection implements ISelection {
   }
 
   setNotebook(notebook: ICurrentNotebook): void {
-    const { path, startedAs, lastCluster, kernel, lacks } = this._notebook;
+    const { path, startedAs, lastCluster, kernel, lacks, failure } =
+      this._notebook;
     const same =
       path === notebook.path &&
       startedAs === notebook.startedAs &&
       lastCluster === notebook.lastCluster &&
       kernel === notebook.kernel &&
-      lacks === notebook.lacks;
+      lacks === notebook.lacks &&
+      failure === notebook.failure;
     if (!same) {
       const shown = this.cluster?.id ?? null;
       const used = this._ofNotebook() !== null;

@@ -77,6 +77,20 @@ it('still says that the debugger is off once it has been switched off', () => {
   expect(model.view?.on).toBe(false);
 });
 
+it('says nothing of ranks once their notebook is closed', () => {
+  const { debug, asked, title, session, say } = fake();
+  const model = new DebugModel(debug);
+  session.isStarted = true;
+  say(true, ranks(IDLE));
+  session.isStarted = false;
+  title('-');
+  expect(model.view).toBeNull();
+  // opened again
+  session.isStarted = true;
+  title('train.ipynb');
+  expect(asked).toEqual(['dtrain/state']);
+});
+
 it('says of no rank that it is debugged once the kernel restarts', () => {
   const { debug, session, say, status } = fake();
   const model = new DebugModel(debug);

@@ -160,9 +160,11 @@ export class DebugModel {
   }
 
   private _titled(): void {
-    // no request if the debugger was turned off
     if (this.isStarted) {
       void this._ask();
+    } else if (this._view?.on) {
+      // its notebook was closed: the kernel, which says when the debugger is turned off, is not heard any more
+      this._clear();
     }
   }
 

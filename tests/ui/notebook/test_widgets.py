@@ -164,6 +164,12 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     cell(page, 1).get_by_text("The widgets of rank 0 are disabled: this notebook's kernel was").wait_for()
     cell(page, 1).locator("[data-dtrain-rank='0'] .widget-slider[inert]").wait_for()
+    session = "window.jupyterapp.shell.currentWidget.sessionContext"
+    # a request of JupyterLab that the shutdown cancels would be an error in the browser's console
+    page.wait_for_function(f"() => {session}.session?.kernel?.status === 'idle'")
+    page.evaluate(f"() => {session}.session.kernel.requestKernelInfo()")
+    page.evaluate(f"() => {session}.shutdown()")
+    cell(page, 1).get_by_text("The widgets of rank 0 are disabled: this notebook no longer has a").wait_for()
     lab.request("DELETE", "clusters/widgets")
 
 

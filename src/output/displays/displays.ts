@@ -1,7 +1,4 @@
 import { CodeCell } from '@jupyterlab/cells';
-import { TranslationBundle } from '@jupyterlab/translation';
-import { ReactWidget } from '@jupyterlab/ui-components';
-import React from 'react';
 
 import {
   controlsOf,
@@ -12,10 +9,12 @@ import {
   isLoading,
   mightChange,
   viewsOf
-} from '../jupyterlab/ipywidgets';
+} from '../../jupyterlab/ipywidgets';
 import { beyondFirst, ranksBeyondFirst } from './displayLimit';
-import { Choice, countParts, orderOf, WIDE } from './lines/parts';
-import { ICellOutput, shapeOf } from './runs/cellOutput';
+import { Choice, countParts, orderOf, WIDE } from '../lines/parts';
+import { ICellOutput, shapeOf } from '../runs/cellOutput';
+import { KernelFate } from './widgetKernels';
+import { IWidgetNotes } from './widgetNotes';
 
 /**
  * Hide outputs that the view displays itself, and label each display with its rank.
@@ -25,10 +24,11 @@ import { ICellOutput, shapeOf } from './runs/cellOutput';
  * @param ranks - all ranks.
  * @param all - display all of them, not only the first ones.
  * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
+ * @param kernelOf - what has become of the kernel of the widget in the output of this index.
  * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
  * model in any kernel, the ranks with widgets that no longer respond, those whose widgets have lost their
- * kernel, and those with widgets that were not loaded before their processes ended; and, for both reasons, the ranks
- * with widgets that take no input, but might seem to change still.
+ * kernel, those whose notebook has none any more, and those with widgets that were not loaded before their processes
+ * ended; and, for all these reasons, the ranks with widgets that take no input, but might seem to change still.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -36,7 +36,8 @@ export function markDisplays(
   choice: Choice,
   ranks: readonly number[],
   all: boolean,
-  ended: ReadonlySet<number>
+  ended: ReadonlySet<number>,
+  kernelOf: (index: number) => KernelFate = () => 'here'
 ): { beyond: number; any: boolean } & IWidgetNotes {
   const rank = typeof choice === 'number' ? choice : null;
   const parts = countParts(output.lines, output.parts);
@@ -44,10 +45,9 @@ export function markDisplays(
   const { widgets, node } = area;
   /** Displays of ranks that are not hidden so far. */
   const displayed: { index: number; place: number }[] = [];
-  const dead = new Set<number>();
-  const disconnected = new Set<number>();
+  const lifeless = noRanks();
+  const still = noRanks();
   const unloaded = new Set<number>();
-  const still = { dead: new Set<number>(), disconnected: new Set<number>() };
   let gone = 0;
   const hidden = new Set<number>();
   const order = widgets
@@ -73,20 +73,35 @@ export function markDisplays(
     }
     if (kind === 'widget' && !hides && typeof place === 'number') {
       const isOver = ended.has(place);
+      const kernel = kernelOf(i);
+      const isCut = isOver || kernel !== 'here';
       const controls = controlsOf(widget);
-      const lost = controls.filter(c => isOver || isDisconnected(c));
+      const lost = controls.filter(c => isCut || isDisconnected(c));
       controls.forEach(c => c.toggleAttribute('inert', lost.includes(c)));
-      const cut = viewsOf(widget).some(isDisconnected);
-      const stops = !lost.length && (isOver || cut) && mightChange(widget);
-      widget.node.toggleAttribute('data-dtrain-disabled', cut || !!lost.length);
+      const hasIcon = viewsOf(widget).some(isDisconnected);
+      const stops = !lost.length && (isCut || hasIcon) && mightChange(widget);
+      const why = isOver
+        ? 'dead'
+        : kernel === 'ended'
+          ? 'noKernel'
+          : 'disconnected';
+      widget.node.toggleAttribute(
+        'data-dtrain-disabled',
+        hasIcon || !!lost.length
+      );
       widget.node.toggleAttribute('data-dtrain-still', stops);
-      if (lost.length) {
-        (isOver ? dead : disconnected).add(place);
+      if (isCut && isLoading(widget)) {
+        // it would say so forever
+        hides = true;
+        if (isOver) {
+          unloaded.add(place);
+        } else {
+          gone++;
+        }
+      } else if (lost.length) {
+        lifeless[why].add(place);
       } else if (stops) {
-        (isOver ? still.dead : still.disconnected).add(place);
-      } else if (isOver && isLoading(widget)) {
-        unloaded.add(place);
-        hides = true; // it would say so forever
+        still[why].add(place);
       }
     }
     if (typeof place === 'number' && !hides) {
@@ -124,19 +139,30 @@ export function markDisplays(
   );
   const nothing = output.places.every(place => place === null);
   node.toggleAttribute('data-dtrain-empty', nothing);
-  const sorted = (some: Set<number>): number[] =>
-    [...some].sort((a, b) => a - b);
   return {
     beyond: later.length,
     any,
     gone,
-    dead: sorted(dead),
-    disconnected: sorted(disconnected),
-    unloaded: sorted(unloaded),
-    still: {
-      dead: sorted(still.dead),
-      disconnected: sorted(still.disconnected)
-    }
+    ...sorted(lifeless),
+    unloaded: [...unloaded].sort((a, b) => a - b),
+    still: sorted(still)
+  };
+}
+
+/** Ranks, by why their widgets no longer respond. */
+type ByReason<T> = Record<'dead' | 'disconnected' | 'noKernel', T>;
+
+function noRanks(): ByReason<Set<number>> {
+  return { dead: new Set(), disconnected: new Set(), noKernel: new Set() };
+}
+
+function sorted(some: ByReason<Set<number>>): ByReason<number[]> {
+  const list = (ranks: Set<number>): number[] =>
+    [...ranks].sort((a, b) => a - b);
+  return {
+    dead: list(some.dead),
+    disconnected: list(some.disconnected),
+    noKernel: list(some.noKernel)
   };
 }
 
@@ -154,76 +180,4 @@ function laterOf(
   const ranks = ranksBeyondFirst(widgets.map(({ place }) => place));
   later.push(...widgets.filter(({ place }) => ranks.has(place)));
   return later.map(({ index }) => index);
-}
-
-/** Ranks with widgets that no longer change: their processes have ended, or they have lost their kernel. */
-export interface IStill {
-  dead: readonly number[];
-  disconnected: readonly number[];
-}
-
-/** What is to be said of the widgets of a cell. */
-export interface IWidgetNotes {
-  /** Number of widgets of living ranks that can't be displayed: no kernel has their models. */
-  gone: number;
-  /** Ranks with widgets that are disabled, as their processes have ended. */
-  dead: readonly number[];
-  /** Ranks with widgets that are disabled, as no kernel passes their messages on. */
-  disconnected: readonly number[];
-  /** Ranks that ended before their widgets were loaded. */
-  unloaded: readonly number[];
-  /** Ranks with widgets without controls that no longer change. */
-  still: IStill;
-}
-
-/**
- * The notes on widgets in a copy of a notebook: the processes of its ranks may be alive, but not for this notebook,
- * whose kernel is another one.
- */
-export function notesOfCopy(notes: IWidgetNotes): IWidgetNotes {
-  const both = (a: readonly number[], b: readonly number[]): number[] =>
-    [...new Set([...a, ...b])].sort((x, y) => x - y);
-  return {
-    gone: notes.gone + notes.unloaded.length,
-    dead: [],
-    disconnected: both(notes.dead, notes.disconnected),
-    unloaded: [],
-    still: {
-      dead: [],
-      disconnected: both(notes.still.dead, notes.still.disconnected)
-    }
-  };
-}
-
-/** Button below the displays of ranks for those that are not displayed yet. */
-export class MoreDisplays extends ReactWidget {
-  constructor(
-    private _trans: TranslationBundle,
-    private _all: () => void
-  ) {
-    super();
-    this.addClass('jp-DtrainOutput-more');
-    this.hide();
-  }
-
-  /** Number of displays not displayed yet. */
-  set count(count: number) {
-    this._count = count;
-    this.setHidden(!count);
-    this.update();
-  }
-
-  protected render(): JSX.Element | null {
-    return this._count ? (
-      <button
-        type="button"
-        className="jp-DtrainOutput-button"
-        onClick={this._all}
-      >
-        {this._trans.__('Show %1 more', this._count)}
-      </button>
-    ) : null;
-  }
-
-  private _count = 0;
 }

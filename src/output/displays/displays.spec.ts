@@ -2,9 +2,11 @@ import { CodeCell } from '@jupyterlab/cells';
 import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
-import { markDisplays, notesOfCopy } from './displays';
-import { NOTHING } from './lines/omitted';
-import { ICellOutput } from './runs/cellOutput';
+import { markDisplays } from './displays';
+import { KernelFate } from './widgetKernels';
+import { notesOfCopy } from './widgetNotes';
+import { NOTHING } from '../lines/omitted';
+import { ICellOutput } from '../runs/cellOutput';
 
 type Marked = ReturnType<typeof markDisplays>;
 
@@ -12,7 +14,8 @@ type Marked = ReturnType<typeof markDisplays>;
 function mark(
   contents: readonly string[],
   has: boolean,
-  kind: ICellOutput['kinds'][number] = 'widget'
+  kind: ICellOutput['kinds'][number] = 'widget',
+  kernel: KernelFate = 'here'
 ): [Element, Marked] {
   const widgets = contents.map(html => {
     const widget = new Widget();
@@ -34,9 +37,13 @@ function mark(
   };
   const area = { widgets, node } as unknown as CodeCell['outputArea'];
   const ended = new Set(has ? [] : [1]);
-  return [node, markDisplays(area, output, 'together', [0, 1], true, ended)];
+  return [
+    node,
+    markDisplays(area, output, 'together', [0, 1], true, ended, () => kernel)
+  ];
 }
 
+const NOTHING_STILL = { dead: [], disconnected: [], noKernel: [] };
 /** What ipywidgets shows of a widget whose model it does not find. */
 const GONE = 'Error displaying widget: model not found';
 const SLIDER =
@@ -91,27 +98,24 @@ it('says of labels and bars that they no longer change, and shows no icon of a l
   const bar = (width: string, kind: string): string =>
     box(
       '<div class="jupyter-widgets widget-hprogress">' +
-        `<div class="progress-bar ${kind}" style="width: ${width}"></div></div>`,
+        `<div class="progress-bar ${kind}" style="width: ${width}; height: 100%"></div></div>`,
       label
     );
   const running = bar('40%', '');
   for (const lost of [label, running]) {
     const [node, { still, disconnected }] = mark([cut(lost)], true);
-    expect([still.dead, still.disconnected, disconnected]).toEqual([
-      [],
-      [1],
-      []
-    ]);
+    expect(still).toEqual({ dead: [], disconnected: [1], noKernel: [] });
+    expect(disconnected).toEqual([]);
     expect(node.querySelector('[data-dtrain-disabled]')).not.toBeNull();
     const [dead, ended] = mark([lost], false);
-    expect(ended.still).toEqual({ dead: [1], disconnected: [] });
+    expect(ended.still).toEqual({ dead: [1], disconnected: [], noKernel: [] });
     expect(dead.querySelector('[data-dtrain-still]')).not.toBeNull();
-    expect(mark([lost], true)[1].still).toEqual({ dead: [], disconnected: [] });
+    expect(mark([lost], true)[1].still).toEqual(NOTHING_STILL);
   }
   // what has ended by itself is as static as text, but has no icon, either
   for (const whole of [bar('100%', ''), bar('40%', 'progress-bar-danger')]) {
     const [node, { still }] = mark([cut(whole)], true);
-    expect(still).toEqual({ dead: [], disconnected: [] });
+    expect(still).toEqual(NOTHING_STILL);
     expect(node.querySelector('[data-dtrain-disabled]')).not.toBeNull();
   }
 });
@@ -143,4 +147,23 @@ it('names the rank whose widget is gone with its process, as it does not return 
   expect([ended.gone, ended.unloaded]).toEqual([0, [1]]);
   const [, alive] = mark([GONE], true);
   expect([alive.gone, alive.unloaded]).toEqual([1, []]);
+});
+
+it('disables the widgets of a notebook whose kernel is gone or another one, which ipywidgets does not mark', () => {
+  const label = '<div class="jupyter-widgets widget-label">waits</div>';
+  const [node, none] = mark([SLIDER], true, 'widget', 'ended');
+  expect(node.querySelector('.widget-slider')?.hasAttribute('inert')).toBe(
+    true
+  );
+  expect([none.noKernel, none.dead, none.disconnected]).toEqual([[1], [], []]);
+  expect(mark([label], true, 'widget', 'ended')[1].still.noKernel).toEqual([1]);
+  const [, other] = mark([SLIDER], true, 'widget', 'changed');
+  expect([other.noKernel, other.disconnected]).toEqual([[], [1]]);
+  // if its process has ended, too, that is the reason; in a copy, nobody knows
+  const [, ended] = mark([SLIDER], false, 'widget', 'ended');
+  expect([ended.noKernel, ended.dead]).toEqual([[], [1]]);
+  expect(notesOfCopy(none).noKernel).toEqual([1]);
+  // no kernel will load it any more
+  const [, loading] = mark(['Loading widget...'], true, 'widget', 'ended');
+  expect([loading.gone, loading.unloaded]).toEqual([1, []]);
 });
