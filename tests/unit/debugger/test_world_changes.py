@@ -23,7 +23,8 @@ def debugging(size: int, *, head_ended: bool) -> tuple[DebugSession, list[Dap]]:
     emitted: list[Dap] = []
     made = DebugSession("a.ipynb", emitted.append)
     made.state = paused(size)
-    made._connection = SimpleNamespace(head_ended=head_ended)  # type: ignore[assignment]
+    connection = SimpleNamespace(head_ended=head_ended, presence=SimpleNamespace(why=""))
+    made._connection = connection  # type: ignore[assignment]
     return made, emitted
 
 
