@@ -41,7 +41,7 @@ def with_path(item: T, root: str) -> T:
 
 
 def stacks_with_path(stacks: Sequence[Stack], job: Job) -> list[Stack]:
-    """Return a job's stacks with the path that its notebook has in JupyterLab; outside, with its absolute path.
+    """Return a job's stacks with the path that its notebook has in JupyterLab; outside, its absolute one.
 
     The job's head knows only what the client wrote: in a terminal, a path from the folder in which it was.
 
