@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.stacks import Stack
 from dtrain_lab.wire.sweeps import Sweep
 
 T = TypeVar("T", Job, Sweep)
@@ -37,6 +38,28 @@ def with_path(item: T, root: str) -> T:
         root: The server's root.
     """
     return replace(item, notebook_path=path_below(root, item.source, item.notebook))
+
+
+def stacks_with_path(stacks: Sequence[Stack], job: Job) -> list[Stack]:
+    """Return a job's stacks with the path that its notebook has in JupyterLab; outside, its absolute one.
+
+    The job's head knows only what the client wrote: in a terminal, a path from the folder in which it was.
+
+    Args:
+        stacks: The stacks as the head has answered.
+        job: The job, as `with_path` returns it.
+    """
+    path = job.notebook_path or job.source or job.notebook
+    return [
+        replace(
+            stack,
+            frames=tuple(
+                replace(frame, where=replace(frame.where, notebook=path)) if frame.where.notebook else frame
+                for frame in stack.frames
+            ),
+        )
+        for stack in stacks
+    ]
 
 
 def path_below(root: str, source: str, notebook: str) -> str | None:

@@ -140,12 +140,16 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         app.shell.activateById(id)
       );
     }
+    const follow = (): void =>
+      model.follow(tracker.currentWidget?.sessionContext.session ?? null);
+    tracker.currentChanged.connect(follow);
     const queue = new SessionQueue(
       { queries, presses, service },
       app.shell,
       debug,
       () => {
         model.refresh();
+        follow();
         expressions?.follow();
         gutters?.follow();
         void highlightCurrentLine(debug, tracker);

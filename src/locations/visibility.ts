@@ -16,21 +16,14 @@ export function jobViewId(job: string): string {
   return `dtrain-lab-job-${job}`;
 }
 
-/** Where a job, given by its id, is visible at present: in its own view, or in the list of jobs; null for nowhere. */
-export function placeOfJob(
-  shell: JupyterFrontEnd.IShell,
-  job: string
-): 'view' | 'list' | null {
-  let place: 'list' | null = null;
-  for (const area of document.hidden ? [] : ['main', 'down']) {
-    for (const { id, isVisible } of shell.widgets(area)) {
-      if (isVisible && id === jobViewId(job)) {
-        return 'view';
-      }
-      place = isVisible && id === JOBS_ID ? 'list' : place;
-    }
-  }
-  return place;
+/** Whether a job, given by its id, is visible at present: in its own view, or in the list of jobs. */
+export function jobInView(shell: JupyterFrontEnd.IShell, job: string): boolean {
+  const ids = [jobViewId(job), JOBS_ID];
+  return (document.hidden ? [] : ['main', 'down']).some(area =>
+    [...shell.widgets(area)].some(
+      ({ id, isVisible }) => isVisible && ids.includes(id)
+    )
+  );
 }
 
 /** The panel, on whichever side it is; null in a front end without it. */

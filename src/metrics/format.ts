@@ -236,8 +236,12 @@ export function errorPercent(error: number): number {
   return Math.max(1, Math.round(error * 100));
 }
 
-/** Format a number of the user's code with at most a number of digits: 0.2134, 1.2e-5, 4,096. */
-export function formatValue(value: unknown, digits = 4): string {
+/**
+ * Format a number of the user's code with at most a number of digits: 0.2134, 1.2e-5, 4,096.
+ *
+ * @param zeros whether trailing zeros are shown, so that a number keeps its width while it changes: 2.30, 1.20e-5
+ */
+export function formatValue(value: unknown, digits = 4, zeros = false): string {
   if (value === null || value === undefined) {
     return UNKNOWN;
   }
@@ -246,12 +250,10 @@ export function formatValue(value: unknown, digits = 4): string {
   }
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    return value
-      .toExponential(digits - 1)
-      .replace(/\.?0+e/, 'e')
-      .replace('e+', 'e');
+    const text = value.toExponential(digits - 1).replace('e+', 'e');
+    return zeros ? text : text.replace(/\.?0+e/, 'e');
   }
-  return formatDigits(value, digits, false);
+  return formatDigits(value, digits, zeros);
 }
 
 const minutes = new Intl.DateTimeFormat(undefined, {

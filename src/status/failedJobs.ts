@@ -6,24 +6,21 @@ import { hasEnded } from '../job/model/states';
 import { formatCount } from '../metrics/format';
 import { ILiveState, Job } from '../tokens';
 
-/** Where a job is visible to the user: in its own view, or in the list of jobs; null for nowhere. */
-export type JobPlace = 'view' | 'list' | null;
-
 /**
- * Jobs that have failed since this page has known them, until the user has looked at them; and while the user looks at
- * one. Trials of sweeps are not among them: a sweep has many, which its view shows.
+ * Jobs that have failed since this page has known them, until the user has looked at them. Trials of sweeps are not
+ * among them: a sweep has many, which its view shows.
  */
 export class FailedJobs implements IDisposable {
-  /** Emitted when the user has looked at a job, or no longer does. */
+  /** Emitted when the user may have looked at a job. */
   readonly changed = new Signal<this, void>(this);
 
   /**
    * @param _model - all jobs
-   * @param _placeOf - where a job is visible, by its id
+   * @param _inView - whether a job is visible, by its id
    */
   constructor(
     private _model: Pick<ILiveState, 'changed' | 'jobs'>,
-    private _placeOf: (id: string) => JobPlace
+    private _inView: (id: string) => boolean
   ) {
     _model.changed.connect(this._read, this);
     this._read();
@@ -31,9 +28,7 @@ export class FailedJobs implements IDisposable {
 
   /** Those to name, newest first. */
   get jobs(): readonly Job[] {
-    return this._model.jobs.filter(
-      ({ id }) => this._unseen.has(id) || this._viewed === id
-    );
+    return this._model.jobs.filter(({ id }) => this._unseen.has(id));
   }
 
   get isDisposed(): boolean {
@@ -59,37 +54,26 @@ export class FailedJobs implements IDisposable {
       if (!hasEnded(job)) {
         this._active.add(job.id);
         this._unseen.delete(job.id);
-        this._failed.delete(job.id);
       } else if (this._active.delete(job.id) && isFailed(job)) {
         this._unseen.add(job.id);
-        this._failed.add(job.id);
       }
     }
     this._look();
   }
 
   private _look(): void {
-    this._viewed = null;
-    for (const id of this._failed) {
-      const place = this._placeOf(id);
-      if (place) {
+    for (const id of this._unseen) {
+      if (this._inView(id)) {
         this._unseen.delete(id);
-      }
-      if (place === 'view') {
-        this._viewed = id;
       }
     }
   }
 
   /** Jobs that this page has known before their end. */
   private _active = new Set<string>();
-  /** Those of them that have failed. */
-  private _failed = new Set<string>();
   private _isDisposed = false;
-  /** Those of them that the user has not looked at. */
+  /** Those of them that have failed, and that the user has not looked at. */
   private _unseen = new Set<string>();
-  /** The one whose view is visible. */
-  private _viewed: string | null = null;
 }
 
 function isFailed({ state, sweep }: Job): boolean {

@@ -15,7 +15,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 import React from 'react';
 
 import { CommandIDs, showPanel } from '../commands';
-import { placeOfJob } from '../locations/visibility';
+import { jobInView } from '../locations/visibility';
 import {
   IKernelRecords,
   ILiveState,
@@ -59,7 +59,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       );
     };
     markTab(app.shell, model, trans);
-    const failed = new FailedJobs(model, id => placeOfJob(app.shell, id));
+    const failed = new FailedJobs(model, id => jobInView(app.shell, id));
     const look = (): void => failed.look();
     app.shell.currentChanged?.connect(look);
     const item = new StatusItem(

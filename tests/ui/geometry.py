@@ -69,6 +69,12 @@ def assert_inside(parent: Any, children: Sequence[Any]) -> None:
         assert inside, f"{child} reaches out of {parent}: {c}, {p}"
 
 
+def assert_level(elements: Sequence[Any]) -> None:
+    """The middles of these locators are at one height."""
+    middles = [box["y"] + box["height"] / 2 for box in (each.bounding_box() for each in elements)]
+    assert max(middles) - min(middles) <= EDGE, f"{elements} have their middles at {middles}"
+
+
 def assert_no_overlap(elements: Sequence[Any]) -> None:
     """No two of these locators cover the same pixels."""
     for one, other in combinations(elements, 2):

@@ -8,6 +8,7 @@ from tornado import web
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest, Forbidden
+from dtrain_lab.server.notebook_paths import stacks_with_path
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.jobs.following import next_piece
 from dtrain_lab.services.profiles import slots
@@ -148,9 +149,10 @@ class JobStacksHandler(BaseHandler):
     @authorized
     async def get(self, identity: str) -> None:
         """Return the current stacks of all ranks, or of `ranks`."""
-        job = await self.ours.jobs.job(identity)
+        job = await self.for_user_job(await self.ours.jobs.job(identity))
         wanted = rank_sets.asked(self.get_query_argument("ranks", None), job.world.size)
-        self.answer(await (await self.ours.jobs.reader(job.id)).stacks(wanted))
+        stacks = await (await self.ours.jobs.reader(job.id)).stacks(wanted)
+        self.answer(stacks_with_path(stacks, job))
 
 
 class JobNotebookHandler(BaseHandler):

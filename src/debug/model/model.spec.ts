@@ -1,4 +1,5 @@
 import { IDebugger } from '@jupyterlab/debugger';
+import { Session } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
@@ -14,17 +15,22 @@ function fake(
   asked: string[];
   title: (name: string) => void;
   say: (on: boolean, ranks?: object[], focus?: number | null) => void;
-  session: { isStarted: boolean };
+  session: { isStarted: boolean; connection: Session.ISessionConnection };
   status: (now: string) => void;
+  close: () => void;
 } {
   const asked: string[] = [];
   const owner = {};
   const title = new Signal<unknown, string>(owner);
   const message = new Signal<unknown, object>(owner);
   const statusChanged = new Signal<unknown, string>(owner);
+  const disposed = new Signal<unknown, void>(owner);
   const session = {
     isStarted: false,
-    connection: { statusChanged },
+    connection: {
+      statusChanged,
+      disposed
+    } as unknown as Session.ISessionConnection,
     sendRequest: async (
       command: string,
       args: Record<string, unknown>
@@ -51,7 +57,8 @@ function fake(
     session,
     say,
     title: name => title.emit(name),
-    status: now => statusChanged.emit(now)
+    status: now => statusChanged.emit(now),
+    close: () => disposed.emit()
   };
 }
 
@@ -89,6 +96,19 @@ it('says nothing of ranks once their notebook is closed', () => {
   session.isStarted = true;
   title('train.ipynb');
   expect(asked).toEqual(['dtrain/state']);
+});
+
+it('says no longer that the debugger is off once another notebook is shown, or its own is closed', () => {
+  const { debug, session, say, close } = fake();
+  const model = new DebugModel(debug);
+  say(false);
+  model.follow(session.connection);
+  expect(model.view?.on).toBe(false);
+  model.follow({} as Session.ISessionConnection);
+  expect(model.view).toBeNull();
+  say(false);
+  close();
+  expect(model.view).toBeNull();
 });
 
 it('says of no rank that it is debugged once the kernel restarts', () => {

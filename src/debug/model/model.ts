@@ -1,4 +1,5 @@
 import { IDebugger } from '@jupyterlab/debugger';
+import { Session } from '@jupyterlab/services';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
@@ -154,6 +155,23 @@ export class DebugModel {
     }
   }
 
+  /**
+   * Forget what the kernel of another notebook has said of ranks that it no longer debugs, as that its job has ended.
+   * JupyterLab's session stays at that kernel while the current notebook's debugger is off.
+   *
+   * @param current - the session of the current notebook; null without one.
+   */
+  follow(current: Session.ISessionConnection | null): void {
+    if (
+      this._view &&
+      !this._view.on &&
+      !this.isStarted &&
+      !this._kernel.isOf(current)
+    ) {
+      this._clear();
+    }
+  }
+
   /** Compare an expression no longer. */
   forget(expression: string): void {
     this._expressions.forget(expression);
@@ -235,8 +253,14 @@ export class DebugModel {
 
   private _again = 0;
   private _wanted: number | null = null;
-  /** Clears the state when the kernel ends: a new kernel sends none before it has loaded our extension. */
-  private _kernel = new KernelEnd(() => this._clear());
+  /**
+   * Clears the state when the kernel ends, as a new kernel sends none before it has loaded our extension, and when its
+   * notebook is closed.
+   */
+  private _kernel = new KernelEnd(
+    () => this._clear(),
+    () => this._clear()
+  );
   private _differences: IDifferences | null = null;
   /** Number of the current comparison of variables: older ones stop. */
   private _round = 0;

@@ -161,6 +161,9 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(ended, false, trans)).toBe(
     'The job has ended. The debugger is off.'
   );
+  expect(sentence(ended, false, trans, 'tune')).toBe(
+    'Job tune has ended. The debugger is off.'
+  );
   expect(sentence(ended, true, trans)).toBe(sentence(off, true, trans));
   const unwatched = view([], { code: 'off_unwatched' });
   expect(sentence(unwatched, false, trans)).toBe(

@@ -117,11 +117,13 @@ export function isCell(path: string): boolean {
  * The kernel's sentence in the user's language. A separate card below shows which ranks wait.
  *
  * @param started - whether the notebook's debugger is on: it has no ranks before its first distributed cell.
+ * @param job - the name of the job that is or was debugged; null if it is not known.
  */
 export function sentence(
   view: DebugView,
   started: boolean,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  job: string | null = null
 ): string {
   const count = (phase: RankView['phase']): number =>
     view.ranks.filter(r => r.phase === phase).length;
@@ -134,14 +136,23 @@ export function sentence(
         ? trans.__('The debugger is not attached to the ranks.')
         : noRanks(trans);
     case 'off_ended':
-      return started
-        ? noRanks(trans)
-        : trans.__('The job has ended. The debugger is off.');
+      if (started) {
+        return noRanks(trans);
+      }
+      return job === null
+        ? trans.__('The job has ended. The debugger is off.')
+        : trans.__('Job %1 has ended. The debugger is off.', job);
     case 'off_unwatched':
-      return started
-        ? noRanks(trans)
-        : trans.__(
+      if (started) {
+        return noRanks(trans);
+      }
+      return job === null
+        ? trans.__(
             'The job goes on, but its head has ended. The debugger is off.'
+          )
+        : trans.__(
+            'Job %1 goes on, but its head has ended. The debugger is off.',
+            job
           );
     case 'empty':
       return noRanks(trans);

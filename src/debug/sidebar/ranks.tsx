@@ -22,7 +22,7 @@ import { IShownView, ITakeOver } from '../model/world';
 interface IProps {
   model: DebugModel;
   view: IShownView;
-  /** Name of the job that is debugged; null for a cluster. */
+  /** Name of the job that is or was debugged; null for a cluster. */
   job: string | null;
   cells: ICellLookup;
   /** The way to ranks that another notebook debugs. */
@@ -50,7 +50,7 @@ export function Ranks(props: IProps): JSX.Element {
       )}
       <div className="jp-DtrainDebug-head">
         <p className="jp-DtrainUi-sentence" role="status">
-          {unbroken(sentence(view, model.isStarted, trans))}
+          {unbroken(sentence(view, model.isStarted, trans, job))}
         </p>
         {running && (
           <button

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { formatClock } from '../../metrics/format';
-import { loggedAt, noValues } from './loggedValues';
+import { latestText, loggedAt, noValues } from './loggedValues';
 
 const at = (
   seconds: number,
@@ -60,4 +60,12 @@ it('says when a value was logged last, not that no steps ran: they may have logg
   expect(noValues('loss', { times: [1], values: [null] }, trans)).toBe(
     'No values of loss in this period.'
   );
+});
+
+it('keeps the digits of a value while it changes', () => {
+  expect(latestText(2.3, [null, 2.347, 2.3])).toBe('2.30');
+  expect(latestText(2, [2.04, 2])).toBe('2.00');
+  expect(latestText(1.2e-5, [1.23e-5, 1.2e-5])).toBe('1.20e-5');
+  expect(latestText(0.1, [0.1, 0.1])).toBe('0.1');
+  expect(latestText(12, [11, 12])).toBe('12');
 });

@@ -82,6 +82,20 @@ export function noValues(
       );
 }
 
+/**
+ * The latest of a chart's values, in as many digits as those before it, so that it keeps its width while it changes:
+ * 2.35, 2.30. Whole numbers, and a value that stays what it is, have no zeros added: 12, 0.1.
+ */
+export function latestText(
+  value: number | null,
+  values: readonly (number | null)[]
+): string {
+  const known = values.filter(each => each !== null);
+  const changes = known.some(each => each !== known[0]);
+  const zeros = changes && !known.every(Number.isInteger);
+  return formatValue(value, 3, zeros);
+}
+
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
   cluster: Cluster;
@@ -104,9 +118,9 @@ export function OwnValues(props: {
         const now = values[values.length - 1] ?? null;
         const last = values.filter(value => value !== null).pop() ?? null;
         const past = now === null && last !== null;
-        const text = now === null ? UNKNOWN : formatValue(now, 3);
+        const text = now === null ? UNKNOWN : latestText(now, values);
         const words = [
-          past ? trans.__('Last: %1', formatValue(last, 3)) : '',
+          past ? trans.__('Last: %1', latestText(last, values)) : '',
           aggregateOf(name, metrics.averaged, world.size, trans).text
         ];
         return (

@@ -90,7 +90,7 @@ export function NodeGrid(
                 onClick={() => props.onSelect(f.rank.rank)}
                 onContextMenu={event => props.onMenu(event, [f.rank.rank])}
               >
-                {f.rank.rank}
+                <span>{f.rank.rank}</span>
               </button>
             ))}
           </span>

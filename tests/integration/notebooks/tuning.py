@@ -44,7 +44,8 @@ def check_verdict(one: Diagnosis, said: str, bound: str) -> None:
 def check_tuning(said: str) -> None:
     """The two slow runs are told apart, and what is advised makes the first one faster."""
     printed = re.findall(r"^MEASURED (.*)$", said, re.MULTILINE)
-    wide, _, slow, _ = (msgspec.json.decode(line, type=Diagnosis) for line in printed)
+    found = [msgspec.json.decode(line, type=Diagnosis) for line in printed]
+    wide, _, slow, _ = found
     check_verdict(wide, said, "Communication-bound")
     check_verdict(slow, said, "Input-bound")
     told, gained = said.split("Gradients are averaged once in ", 1)
@@ -63,4 +64,10 @@ def check_tuning(said: str) -> None:
     else:  # on a crowded machine the error may be as large as the gain
         assert re.search("no known change|too unsteady to promise|slower rank|is slow|be a guess", told)
     assert re.search(r"With two workers a step takes [\d.]+ ms in place of [\d.]+ ms", said)
-    assert re.search(r"ms +\d+ +\d+ % +\d+ %", said), "a table of the past"
+    assert re.search(r"estimated in training +[\d.]+ ms +\d+ +\d+ % +\d+ %", said), "a table of the past"
+    rows = re.findall(r"measured by diagnose +(.*)", said)
+    assert len(rows) == len(found), "each estimate stands beside the measurement"
+    for row, one in zip(rows, found, strict=True):
+        for check in (one.data, one.communication):
+            if check is not None and not check.vague:
+                assert f"{100 * check.share:.0f} % ± {100 * check.error:.0f}" in row, one

@@ -580,7 +580,7 @@ def test_the_debugger_ends_with_its_job(lab: Lab, page: Any) -> None:
     point.wait_for()
     (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == "ticks.ipynb")
     lab.request("POST", f"jobs/{job['id']}/cancel")
-    ranks.get_by_text("The job has ended.").wait_for(timeout=60_000 * PATIENCE)
+    ranks.get_by_text("Job ticks has ended. The debugger is off.").wait_for(timeout=60_000 * PATIENCE)
     page.locator(".jp-DtrainDebug-marks [data-kind='paused']").wait_for(state="detached")
     assert ranks.get_by_role("button", name="Pause").count() == 0
     page.locator(".jp-DebuggerBugButton:visible[aria-pressed='false']").wait_for()

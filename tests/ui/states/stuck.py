@@ -17,6 +17,7 @@ from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.interrupts import give_up
 from dtrain_lab.world.members import Member, Members
 from dtrain_lab.world.state import State as WorldState
+from tests.ui.geometry import assert_level
 from tests.ui.states.notebooks import LOOP, code, failure, ran, runs, trained, trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, PANEL, VIEW, State
@@ -247,7 +248,7 @@ def _stack(rank: int, blamed: int) -> Stack:
 
 
 def _stacks(name: str, verdict: Verdict) -> State:
-    """The Stacks view: who is waited for is first, and its lines are whole."""
+    """The Stacks view: who is waited for is first, its lines are whole, and its glyph is beside its name."""
 
     def show(stage: Stage) -> None:
         world = hanging(verdict)
@@ -255,6 +256,8 @@ def _stacks(name: str, verdict: Verdict) -> State:
         stage.hear([world])
         stage.command("dtrain-lab:show-stacks", id="sft-8")
         stage.page.locator(VIEW).get_by_text("the others wait for it").wait_for()
+        for head in stage.page.locator(f"{VIEW} h3").all():
+            assert_level([head.locator("svg"), head.locator("b")])
 
     return State(f"b-{name}", show, (VIEW,))
 

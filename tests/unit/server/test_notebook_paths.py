@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dtrain_lab.server import notebook_paths
-from dtrain_lab.server.notebook_paths import path_below
+from dtrain_lab.server.notebook_paths import path_below, stacks_with_path
+from dtrain_lab.wire.stacks import Stack, StackFrame, Where
 
 
 def test_a_notebook_is_found_from_any_folder_and_never_another_of_its_name(tmp_path: Path) -> None:
@@ -41,3 +44,22 @@ def test_a_link_that_moves_is_followed_again(tmp_path: Path, monkeypatch: pytest
     link.symlink_to(root / "new")
     now += notebook_paths.FOLLOWED_FOR_S
     assert path_below(str(root), f"{link}/a.ipynb", "a.ipynb") == "new/a.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("known", "path"),
+    [
+        ({"notebook_path": "my/hang.ipynb", "source": "/root/my/hang.ipynb"}, "my/hang.ipynb"),
+        ({"notebook_path": None, "source": "/other/hang.ipynb"}, "/other/hang.ipynb"),
+        ({"notebook_path": None, "source": ""}, "hang.ipynb"),
+    ],
+)
+def test_stacks_lead_to_the_notebook_of_their_job(known: dict[str, Any], path: str) -> None:
+    # submitted in a terminal: `cd my; dtrain-lab submit hang.ipynb`
+    cell, file = Where("hang.ipynb", "[4]", line=8), Where(file="model.py", line=3)
+    stack = Stack(0, "", frames=(StackFrame(cell), StackFrame(file)))
+    job: Any = SimpleNamespace(notebook="hang.ipynb", **known)
+    [found] = stacks_with_path([stack], job)
+    assert [frame.where.notebook for frame in found.frames] == [path, None]
+    assert found.frames[0].where.cell == "[4]"
+    assert found.frames[1] == stack.frames[1]
