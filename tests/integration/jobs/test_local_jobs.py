@@ -28,6 +28,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import judgement
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import slot_count
@@ -321,6 +322,7 @@ def test_its_head_may_die_and_its_agent_takes_the_ranks_along(tmp_path: Path) ->
     code = "import time\nfor i in range(60):\n    print(i, flush=True)\n    time.sleep(0.1)"
     job: Job = dt.submit(write(tmp_path / "head.ipynb", [code]), ranks=1)
     wait_until(lambda: "[0] 3" in job.logs(), 30, "its first lines")
+    wait_until(Path(job.info()["directory"], job_files.ENDPOINTS).exists, 30, "its head's address")
     for process in named(job.id, "dtrain_lab.head"):
         process.kill()
         process.wait()
