@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
             raise HelpAsked(self.text())
         parsed, left = self.parse_known_args(words)
         for word in left:
-            self._refuse(word)
+            self._refuse(word, getattr(parsed, "ranks", None) or "")
         return parsed
 
     @property
@@ -135,12 +135,21 @@ class Parser(argparse.ArgumentParser):
         """Long options, such as --ranks."""
         return [o for action in self._actions for o in action.option_strings if o.startswith("--")]
 
-    def _refuse(self, word: str) -> NoReturn:
+    @property
+    def _takes_ranks(self) -> bool:
+        """Whether ranks are written without an option's name, as in `%%distributed 0`."""
+        return any(action.dest == "ranks" and not action.option_strings for action in self._actions)
+
+    def _refuse(self, word: str, ranks: str) -> NoReturn:
         if word.startswith("-"):
             name = word.split("=")[0]
+            if name == "--ranks" and self._takes_ranks:
+                meant = word.partition("=")[2] or ranks or "0,2-3"
+                text = f'{self.prog} has no option "--ranks". Write the ranks without it: {self.prog} {meant}'
+                raise BadRequest(text, self._usage())
             raise BadRequest(suggestions.refusal(self.prog, "option", name, self.options), self._usage())
         meant = suggestions.did_you_mean(f"--{word}", self.options)
-        if RANKS.fullmatch(word) and any(action.dest == "ranks" for action in self._actions):
+        if RANKS.fullmatch(word) and self._takes_ranks:
             meant = 'Write several ranks without a space: "0,2-3".'
         elif self.own_cluster and not meant:
             meant = f"It is for this notebook's cluster. For another one, write {LINE} attach {word} first."

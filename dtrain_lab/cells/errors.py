@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.cells import left_frames
 from dtrain_lab.text import cluster_endings, rank_names
 from dtrain_lab.text.lists import listed
 from dtrain_lab.text.units import counted
@@ -211,7 +212,7 @@ def render_frames(frames: Sequence[Frame]) -> list[str]:
     folded = 0
     for index, frame in enumerate(frames):
         if is_library(frame) and index < len(frames) - 1:
-            folded += 1
+            folded += 1 + frame.repeated + frame.left
             continue
         if folded:
             lines.append(f"  … {counted(folded, 'library frame')}")
@@ -225,6 +226,7 @@ def render_frames(frames: Sequence[Frame]) -> list[str]:
             first = frame.line - len(frame.before)
             lines += [f"{first + i:>{_MARGIN}} {text}".rstrip() for i, text in enumerate(frame.before)]
             lines.append(f"{arrow} {frame.source}")
+        lines += left_frames.row(frame)
     return lines
 
 

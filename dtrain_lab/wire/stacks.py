@@ -58,3 +58,7 @@ class Frame(Struct, frozen=True):
     """The world's id of the cell, since two notebooks may both have a [7]."""
     library: bool = False
     """Whether it is outside the user's own code."""
+    repeated: int = 0
+    """How many more frames that are equal to it followed, and are left out."""
+    left: int = 0
+    """How many other frames followed, and are left out."""

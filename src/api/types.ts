@@ -3001,9 +3001,13 @@ export interface components {
             cell: string | null;
             file: string;
             function: string;
+            /** @default 0 */
+            left: number;
             /** @default false */
             library: boolean;
             line: number;
+            /** @default 0 */
+            repeated: number;
             /** @default  */
             run: string;
             /** @default  */

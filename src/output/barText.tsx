@@ -89,7 +89,8 @@ export function BarText(props: {
   if (status.noEnd) {
     return (
       <>
-        {count} <span>{trans.__('How this run ended is not known.')}</span>
+        {count}{' '}
+        <span>{trans.__('The outcome of this run is not known here.')}</span>
       </>
     );
   }

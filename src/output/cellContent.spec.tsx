@@ -28,7 +28,9 @@ function raised(rank: number, type: string, line: number): Failure {
         function: '<module>',
         source: `source ${line}`,
         before: [],
-        library: false
+        library: false,
+        repeated: 0,
+        left: 0
       }
     ],
     detail: []

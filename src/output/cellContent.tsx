@@ -43,7 +43,7 @@ export function CellView(props: {
       ? []
       : output.lines.filter(line => !line.part);
   const folded = (): { lines: ILine[]; left: ILeftRows } => {
-    const rows = foldLines(above, ranks.length);
+    const rows = foldLines(above, ranks.length, status.state === 'done');
     return { lines: rows, left: rowsOf(left, rows, above, ranks.length) };
   };
   const ofRank = (
@@ -151,7 +151,9 @@ function Block(props: {
   // the omission in the middle is reported once, above
   const left = { ...state.left, gone: 0 };
   if (state.choice !== 'by rank' || rank === null) {
-    const shown = rank === null ? foldLines(lines, state.ranks.length) : lines;
+    const isDone = state.status.state === 'done';
+    const shown =
+      rank === null ? foldLines(lines, state.ranks.length, isDone) : lines;
     return <Lines lines={shown} left={left} trans={trans} />;
   }
   return (

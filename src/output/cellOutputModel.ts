@@ -280,7 +280,7 @@ export class CellOutputModel implements IDisposable {
     if (!found) {
       return;
     }
-    const journal = await runs.all(found);
+    const journal = await runs.all(this._cell, found);
     if (this._isDisposed || this._run !== found.record.id) {
       return;
     }

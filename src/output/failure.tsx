@@ -7,7 +7,7 @@ import { Glyph } from '../ui/icons/glyph';
 import { Filled } from '../ui/text/filled';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
-import { failedText, tracebackText } from './text/tracebackText';
+import { failedText, foldedText, tracebackText } from './text/tracebackText';
 import { tellBriefly } from '../ui/text/toast';
 
 /** Actions for a failure. */
@@ -142,7 +142,7 @@ function Traceback(props: {
     chosen !== null && ranks.includes(chosen) ? chosen : (ranks[0] ?? 0);
   const library = traceback.all;
   const folded = traceback.frames.reduce(
-    (n, frame) => n + ('folded' in frame ? frame.folded : 0),
+    (n, frame) => n + ('folded' in frame && !frame.why ? frame.folded : 0),
     0
   );
   const debug = actions.debug(rank);
@@ -158,13 +158,9 @@ function Traceback(props: {
         ))}
         {frames.map((frame, i) =>
           'folded' in frame ? (
-            library ? null : (
+            library && !frame.why ? null : (
               <div key={i} className="jp-DtrainOutput-range">
-                {trans._n(
-                  '… %1 library frame',
-                  '… %1 library frames',
-                  frame.folded
-                )}
+                {foldedText(frame, trans)}
               </div>
             )
           ) : (

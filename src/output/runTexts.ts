@@ -114,7 +114,7 @@ export function glyphOf(
       return { kind: 'todo', word: trans.__('not run') };
     default:
       return status.noEnd
-        ? { kind: 'off', word: trans.__('end not known') }
+        ? { kind: 'off', word: trans.__('outcome not known') }
         : null;
   }
 }

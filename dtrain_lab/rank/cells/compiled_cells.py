@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.cells.errors import is_library, is_pydevd
+from dtrain_lab.cells.left_frames import shortened
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.cells.syntax import blank_lines
 from dtrain_lab.wire.links import Execute
@@ -105,7 +106,7 @@ class CompiledCells:
         return "\n".join(written) if written is not None else None
 
     def frames(self, tb: TracebackType | None) -> tuple[Frame, ...]:
-        """Frames of a traceback from the cell inwards, without IPython's own; the innermost 40 at most."""
+        """Frames of a traceback from the cell inwards, without IPython's own; of very many, not all."""
         summary = traceback.extract_tb(tb)
         first = next((i for i, f in enumerate(summary) if self.locate(f.filename, 0)[0] is not None), 0)
         kept: list[Frame] = []
@@ -118,7 +119,7 @@ class CompiledCells:
             if entry.filename in TIMED and magic is not None:
                 frame = self._timed(frame, magic)
             kept.append(frame)
-        return tuple(kept[-40:])
+        return shortened(kept)
 
     def _timed(self, frame: Frame, magic: Frame) -> Frame:
         """Map a frame of a `%time` magic, which compiles code under its own file name, to the cell's line.

@@ -19,6 +19,8 @@ export interface IFolding<T extends ILine> {
   time?: (line: T) => number;
   /** Number of ranks that may print; by default, of those that do. */
   world?: number;
+  /** Whether all lines are there: no rank is to print one that it has not printed yet. */
+  hasEnded?: boolean;
 }
 
 /** Number of groups of a shape with which a line is compared. */
@@ -36,12 +38,20 @@ const MOST_COMPARED = 64;
  * rank has printed.
  *
  * @param world - number of ranks that may print; by default, of those that do
+ * @param isDone - whether the ranks have printed all that they were to print
  */
-export function foldLines(lines: readonly ILine[], world?: number): ILine[] {
+export function foldLines(
+  lines: readonly ILine[],
+  world?: number,
+  isDone = false
+): ILine[] {
   const shape = ({ text, error, ranks }: ILine): IShape =>
     readShape(text, error, true, ranks);
-  return betweenGaps(lines).flatMap(some =>
-    fold(some, { shape, world }).map(({ line }) => line)
+  const pieces = betweenGaps(lines);
+  // where lines are omitted, a rank's number of lines is not known
+  const hasEnded = isDone && pieces.length === 1;
+  return pieces.flatMap(some =>
+    fold(some, { shape, world, hasEnded }).map(({ line }) => line)
   );
 }
 
@@ -51,7 +61,14 @@ const APART = { numbers: [], own: null, shape: '', like: null, families: [] };
 /** As `foldLines`, with the lines that each one stands for. */
 export function fold<T extends ILine>(
   lines: readonly T[],
-  { shape: shapeOf, may = () => true, alone, time, world = 0 }: IFolding<T>
+  {
+    shape: shapeOf,
+    may = () => true,
+    alone,
+    time,
+    world = 0,
+    hasEnded
+  }: IFolding<T>
 ): IFolded<T>[] {
   const order = new Order<Group<T>>();
   const all = lines.map(line => {
@@ -69,7 +86,7 @@ export function fold<T extends ILine>(
         }))
       )
   );
-  const steps = new Steps();
+  const steps = new Steps(hasEnded);
   const printing = Math.max(
     world,
     new Set(lines.flatMap(line => line.ranks)).size

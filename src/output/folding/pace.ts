@@ -9,6 +9,11 @@ const ON_ITS_WAY = 1;
  */
 export class Pace {
   /**
+   * @param _hasEnded - whether all lines are there, so that ranks with fewer ones have printed fewer.
+   */
+  constructor(private _hasEnded = false) {}
+
+  /**
    * Add a line, in the order in which lines came.
    *
    * @param place - how many such lines its ranks have printed, with itself
@@ -49,6 +54,9 @@ export class Pace {
 
   private _doesKeepUp(rank: number): boolean {
     const place = this._places.get(rank) ?? 0;
+    if (this._hasEnded) {
+      return place === this._usual;
+    }
     const behind = this._behind.get(rank) ?? [];
     if (place === this._most) {
       return true;
@@ -60,6 +68,16 @@ export class Pace {
     const first = behind.slice(0, some).reduce((a, b) => Math.max(a, b));
     const last = behind.slice(-some).reduce((a, b) => Math.min(a, b));
     return last <= first;
+  }
+
+  /** How many lines most ranks have printed; of two such numbers, the higher one. */
+  private get _usual(): number {
+    const ranks = new Map<number, number>();
+    for (const place of this._places.values()) {
+      ranks.set(place, (ranks.get(place) ?? 0) + 1);
+    }
+    const [[usual]] = [...ranks].sort((a, b) => b[1] - a[1] || b[0] - a[0]);
+    return usual;
   }
 
   /** The highest place of any rank. */

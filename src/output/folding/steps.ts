@@ -4,6 +4,10 @@ import { Pace } from './pace';
 
 /** Lines that differ in their numbers only. */
 class Kind {
+  constructor(hasEnded: boolean) {
+    this.pace = new Pace(hasEnded);
+  }
+
   add(
     ranks: readonly number[],
     numbers: readonly INumber[],
@@ -34,7 +38,7 @@ class Kind {
     return told.some(count => count.isStep);
   }
 
-  readonly pace = new Pace();
+  readonly pace: Pace;
 
   /** Index of numbers → what they count. */
   private _counts: Count[] = [];
@@ -59,6 +63,11 @@ export interface IStep {
  */
 export class Steps {
   /**
+   * @param _hasEnded - whether all lines are there.
+   */
+  constructor(private _hasEnded = false) {}
+
+  /**
    * Add a line, in the order in which lines came.
    *
    * @param place - how many lines of its shape its ranks have printed, with itself
@@ -69,7 +78,7 @@ export class Steps {
     numbers: readonly INumber[],
     place: number
   ): void {
-    const kind = this._kinds.get(shape) ?? new Kind();
+    const kind = this._kinds.get(shape) ?? new Kind(this._hasEnded);
     this._kinds.set(shape, kind);
     kind.add(ranks, numbers, place);
   }

@@ -81,7 +81,9 @@ it('shows what a cluster knows of a failure, whatever the words of its text', ()
     source: 'mean = normalize(rows)',
     before: ['rows = load_shard(dist.get_rank())', ''],
     run: 'x.1',
-    library: false
+    library: false,
+    repeated: 0,
+    left: 0
   };
   const inside = { ...frame, cell: null, before: [], file: '/lib/torch/nn.py' };
   const library = { ...inside, library: true, function: 'forward' };
@@ -148,4 +150,46 @@ it("names a library's file as it is imported", () => {
     'json/decoder.py'
   );
   expect(importedPath('/home/u/work/prep.py')).toBe('/home/u/work/prep.py');
+});
+
+it('says how many frames are left out, from the record and from the text that the notebook keeps', () => {
+  const rows = [
+    'Rank 0: RecursionError: maximum recursion depth exceeded',
+    '  cell [3], line 3',
+    '----> 3 rec(0)',
+    '  cell [3], line 2, in rec',
+    '----> 2 def rec(n): return rec(n+1)',
+    '  … the frame above repeated 967 more times',
+    '  … 930 frames left out'
+  ];
+  const left = [
+    { folded: 967, why: 'repeated' },
+    { folded: 930, why: 'left' }
+  ];
+  const [read] = parseTracebacks(rows);
+  expect(read.frames.slice(2)).toEqual(left);
+  const frame = {
+    ...{ before: [], cell: '[3]', file: 'cell [3]', run: '', library: false },
+    ...{ function: 'rec', line: 2, source: 'def rec(n): return rec(n+1)' },
+    ...{ repeated: 967, left: 930 }
+  };
+  const [known] = tracebacksOf([
+    {
+      ...{ rank: 0, kind: 'raised', type: 'RecursionError', message: '' },
+      ...{ frames: [frame], detail: [], operation: null }
+    }
+  ]);
+  expect(known.frames.slice(1)).toEqual(left);
+  const text = tracebackText(known, nullTranslator.load(''));
+  expect(text).toContain('… the frame above repeated 967 more times\n');
+  expect(text).toContain('… 930 frames left out');
+  // a library's, folded with its neighbours
+  const library = { ...frame, library: true, repeated: 6, left: 0 };
+  const [inside] = tracebacksOf([
+    {
+      ...{ rank: 0, kind: 'raised', type: 'E', message: '' },
+      ...{ frames: [library, library, frame], detail: [], operation: null }
+    }
+  ]);
+  expect(inside.frames[0]).toEqual({ folded: 14 });
 });

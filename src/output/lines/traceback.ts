@@ -15,9 +15,13 @@ export interface IFrameText {
   lines: { text: string; here: boolean }[];
 }
 
-/** Library frames omitted at this position. */
+/**
+ * Frames omitted at this position: those of libraries; `repeated`: equal to the one above; `left`: of very many, the
+ * middle.
+ */
 export interface IFolded {
   folded: number;
+  why?: 'repeated' | 'left';
 }
 
 /** An error of one or more ranks. */
@@ -29,7 +33,7 @@ export interface ITraceback {
   more: readonly string[];
   frames: readonly (IFrameText | IFolded)[];
   /** All frames, including those of libraries; null if only the kernel's text is known, which omits them. */
-  all: readonly IFrameText[] | null;
+  all: readonly (IFrameText | IFolded)[] | null;
   /** Lines below the frames: the error's cause, its notes, a syntax error's place. */
   detail: readonly string[];
 }
@@ -52,21 +56,31 @@ export function tracebacksOf(failures: readonly Failure[]): ITraceback[] {
   return [...groups.values()].map(([failure, ranks]) => {
     const { type, message, detail } = failure;
     const [first, ...more] = message.split('\n');
-    const all = failure.frames.map(frameOf);
+    const all = failure.frames.flatMap(f => [frameOf(f), ...leftAfter(f)]);
     const frames: (IFrameText | IFolded)[] = [];
-    failure.frames.forEach(({ library }, i) => {
+    failure.frames.forEach((frame, i) => {
       const last = frames[frames.length - 1];
-      if (!library || i === all.length - 1) {
-        frames.push(all[i]);
-      } else if (last && 'folded' in last) {
-        last.folded++;
+      const count = leftAfter(frame).reduce((n, { folded }) => n + folded, 1);
+      if (!frame.library || i === failure.frames.length - 1) {
+        frames.push(frameOf(frame), ...leftAfter(frame));
+      } else if (last && 'folded' in last && !last.why) {
+        last.folded += count;
       } else {
-        frames.push({ folded: 1 });
+        frames.push({ folded: count });
       }
     });
     const what = first ? `${type}: ${first}` : type;
     return { ranks, what, more, frames, all, detail };
   });
+}
+
+/** Frames that are left out after a frame. A head of an earlier version does not report them. */
+function leftAfter({ repeated = 0, left = 0 }: Partial<Frame>): IFolded[] {
+  const all: IFolded[] = [
+    { folded: repeated, why: 'repeated' },
+    { folded: left, why: 'left' }
+  ];
+  return all.filter(({ folded }) => folded > 0);
 }
 
 function frameOf(frame: Frame): IFrameText {
@@ -98,6 +112,8 @@ export function placeIn(row: string): { cell: string; line: number } | null {
 const HEAD = /^Ranks? (\d[\d, and–-]*): (.*)$/;
 const PLACE = /^ {2}(?:cell (\[[^\]]+\]), line (\d+)|(\S.*):(\d+))(, in .*)?$/;
 const FOLDED = /^ {2}… (\d+) library frames?$/;
+const REPEATED = /^ {2}… the frame above repeated (\d+) more times?$/;
+const LEFT = /^ {2}… (\d+) frames? left out$/;
 const SOURCE = /^(-+> ?\d+|\s+\d+)(?: (.*))?$/;
 
 /** The kernel's hint below all tracebacks, such as how ranks get a variable that they lack. */
@@ -154,7 +170,13 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
     const place = PLACE.exec(row);
     const frame = last.frames[last.frames.length - 1];
     const source = SOURCE.exec(row);
-    if (folded) {
+    const repeated = REPEATED.exec(row);
+    const left = LEFT.exec(row);
+    if (repeated) {
+      last.frames.push({ folded: Number(repeated[1]), why: 'repeated' });
+    } else if (left) {
+      last.frames.push({ folded: Number(left[1]), why: 'left' });
+    } else if (folded) {
       last.frames.push({ folded: Number(folded[1]) });
     } else if (place) {
       last.frames.push({

@@ -1,4 +1,5 @@
 import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
+import { KernelMessage } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
@@ -22,6 +23,7 @@ it('leaves a cell whose view is closed, while another view keeps its model', asy
   const watch = new CellWatch({
     asked: () => undefined,
     released: () => undefined,
+    cleared: () => undefined,
     moved,
     changed,
     isForeign: () => false,
@@ -164,6 +166,7 @@ it('does not take the time of a reconnection for the time of an end', async () =
   const watch = new CellWatch({
     asked: none,
     released: none,
+    cleared: none,
     moved: none,
     changed: none,
     isForeign: () => false,
@@ -194,5 +197,64 @@ it('does not take the time of a reconnection for the time of an end', async () =
   const run = readRun(model.getMetadata(RUN_KEY));
   expect(run?.state).toBe('interrupted');
   expect(run?.ended).toBeUndefined();
+  watch.dispose();
+});
+
+it('knows that a run goes on whose output the user clears, and notes it', async () => {
+  const model = new CodeCellModel({});
+  model.sharedModel.setSource('%%distributed');
+  let end: () => void = () => undefined;
+  const hooks: ((message: KernelMessage.IIOPubMessage) => boolean)[] = [];
+  const future = {
+    isDisposed: false,
+    msg: { header: { msg_id: 'm' } },
+    done: new Promise<void>(resolve => (end = resolve)),
+    registerMessageHook: (hook: (typeof hooks)[0]) => hooks.push(hook),
+    removeMessageHook: () => hooks.pop()
+  };
+  const cell = Object.create(CodeCell.prototype, {
+    model: { value: model },
+    disposed: { value: new Signal<object, void>({}) },
+    toggleClass: { value: () => undefined },
+    outputArea: { value: { future } }
+  }) as CodeCell;
+  const none = (): undefined => undefined;
+  const cleared = vi.fn();
+  const watch = new CellWatch({
+    asked: none,
+    released: none,
+    cleared,
+    moved: none,
+    changed: none,
+    isForeign: () => false,
+    isCut: () => false,
+    isLive: () => true,
+    isWriting: () => false,
+    messages: new Signal({})
+  });
+  watch.watch(cell);
+  model.executionState = 'running';
+  await vi.waitFor(() => expect(watch.asked(cell)).toBe('m'));
+  model.clearExecution();
+  await vi.waitFor(() => expect(cleared).toHaveBeenCalledWith(cell));
+  expect(model.executionState).toBe('running');
+  // the kernel updates the area of progress bars, which is gone: it is displayed again, once
+  const area = (): KernelMessage.IIOPubMessage =>
+    ({
+      header: { msg_type: 'update_display_data' },
+      content: { metadata: { dtrain: { area: [] } } }
+    }) as unknown as KernelMessage.IIOPubMessage;
+  const bars = area();
+  expect(hooks.map(hook => hook(bars))).toEqual([true]);
+  expect(bars.header.msg_type).toBe('display_data');
+  expect(hooks).toEqual([]);
+  cleared.mockClear();
+  end();
+  await future.done;
+  model.executionCount = 1;
+  model.clearExecution();
+  await new Promise(go => setTimeout(go));
+  expect(model.executionState).toBe('idle');
+  expect(cleared).not.toHaveBeenCalled();
   watch.dispose();
 });

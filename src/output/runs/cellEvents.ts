@@ -7,7 +7,10 @@ import {
   forgetRequest,
   isBare,
   isDistributed,
+  isUnderway,
   requestOf,
+  showAreaAgain,
+  watchEnd,
   write
 } from './notebookDocument';
 import { isDetached, readOutputs } from './cellOutput';
@@ -31,6 +34,8 @@ export interface IWatchOptions {
   asked: (request: string) => void;
   /** Another page runs a cell that this page had started with the message of this id. */
   released: (request: string) => void;
+  /** The user has cleared the outputs of a run that goes on. */
+  cleared: (cell: CodeCell) => void;
   /** A cell of ranks has started or ended. */
   moved: () => void;
   /** A cell's outputs, its execution count or its stored run have changed; an edit of its source changes none. */
@@ -147,9 +152,10 @@ export class CellWatch {
         markMagic(cell);
         showState(cell);
         const before = asked.get(model);
+        const foreign = this._options.isForeign();
         if (model.executionState === 'running') {
           this._endedAt.delete(cell);
-          if (this._options.isForeign()) {
+          if (foreign) {
             this._release(cell);
           }
         } else if (before) {
@@ -162,12 +168,23 @@ export class CellWatch {
           if (cell.isDisposed) {
             return;
           }
+          const ofRanks =
+            isDistributed(cell) || !!readRun(model.getMetadata(RUN_KEY));
+          const ends = model.executionState !== 'running';
+          if (ofRanks && before && ends && !foreign && isUnderway(cell)) {
+            // the user has cleared it: it still runs, and its output must not be restored while more of it arrives
+            model.executionState = 'running';
+            showAreaAgain(cell);
+            this._options.cleared(cell);
+            return;
+          }
           const request = requestOf(cell);
           if (request) {
+            watchEnd(cell);
             asked.set(model, request);
             this._options.asked(request);
           }
-          if (isDistributed(cell) || readRun(model.getMetadata(RUN_KEY))) {
+          if (ofRanks) {
             this._options.moved();
           }
         });
@@ -184,7 +201,11 @@ export class CellWatch {
         !run.cleared &&
         !this._options.isLive(cell)
       ) {
-        write(cell, { ...run, cleared: true });
+        if (isOver(run.state)) {
+          write(cell, { ...run, cleared: true });
+        } else {
+          this._options.cleared(cell);
+        }
       }
       this._options.changed(cell);
     }, listener);

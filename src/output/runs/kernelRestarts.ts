@@ -53,14 +53,16 @@ export class KernelRestarts {
     Signal.disconnectReceiver(this);
   }
 
-  /** A cell's record in the form stored in the notebook, with what only the pages that were there know. */
+  /** A cell's record in the form stored in the notebook, with what only the notebook and the pages that were there know. */
   runOf(
     cell: { model: ICellModel },
     { record, cluster }: IClusterRecord
   ): IRun {
     const before = stored(cell);
-    const noted = before?.run === record.id && before.restarted;
-    const known = runOf(record);
+    const same = before?.run === record.id ? before : null;
+    const noted = same?.restarted;
+    const after = same?.after;
+    const known = { ...runOf(record), ...(after !== undefined && { after }) };
     // if the cluster ends before it, how is known by the cluster's id
     const run = isOver(known.state) ? known : { ...known, cluster: cluster.id };
     // no kernel waits for a detached cell: it goes on

@@ -1,7 +1,7 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { IOutput, IStream } from '@jupyterlab/nbformat';
 import { NotebookPanel } from '@jupyterlab/notebook';
-import { Session } from '@jupyterlab/services';
+import { KernelMessage, Session } from '@jupyterlab/services';
 import { JSONExt, JSONObject } from '@lumino/coreutils';
 
 import { serverRoot } from '../../locations/serverRoot';
@@ -28,6 +28,50 @@ type Future = CodeCell['outputArea']['future'];
 
 /** Futures of runs after which another page has run the cell. */
 const past = new WeakSet<Future>();
+
+/** Futures whose runs the kernel has ended. */
+const over = new WeakSet<object>();
+
+/** Note when the kernel ends the run that this page has started. */
+export function watchEnd(cell: CodeCell): void {
+  const future = futureOf(cell);
+  if (future) {
+    const end = (): void => void over.add(future);
+    Promise.resolve(future.done).then(end, end);
+  }
+}
+
+/**
+ * Whether the kernel runs the cell for this page, whatever its model says: "Clear Cell Output" marks a cell that runs
+ * as idle, too, although its outputs keep arriving.
+ */
+export function isUnderway(cell: CodeCell): boolean {
+  const future = futureOf(cell);
+  return (
+    !!future && !future.isDisposed && !past.has(future) && !over.has(future)
+  );
+}
+
+/**
+ * Have the area that ranks overwrite, such as their progress bars, displayed again after the user has cleared it: the
+ * kernel only sends updates of it, which JupyterLab ignores for a display that is not there.
+ */
+export function showAreaAgain(cell: CodeCell): void {
+  const future = futureOf(cell);
+  const hook = (message: KernelMessage.IIOPubMessage): boolean => {
+    const { metadata } = message.content as {
+      metadata?: { dtrain?: { area?: unknown } };
+    };
+    if (metadata?.dtrain?.area) {
+      future?.removeMessageHook(hook);
+      if (KernelMessage.isUpdateDisplayDataMsg(message)) {
+        Object.assign(message.header, { msg_type: 'display_data' });
+      }
+    }
+    return true;
+  };
+  future?.registerMessageHook(hook);
+}
 
 /** Id of the message by which this page runs a cell now; null if it does not. */
 export function requestOf(cell: CodeCell): string | null {

@@ -8,6 +8,7 @@ import { storage } from '../../cluster/model/ignoredVerdicts';
 import {
   isDistributed,
   isDropped,
+  isUnderway,
   notebookOf,
   requestOf,
   write
@@ -20,7 +21,7 @@ import { OutputRestorer } from './outputRestorer';
 import { readJournal } from './readJournal';
 import { CellRecords } from './cellRecords';
 import { IClusterRecord, INotebook, IRun, isOver } from './storedRun';
-import { misses, numberOf, readRun, RUN_KEY } from './storedRun';
+import { misses, numberOf, readRun, RUN_KEY, shownAfter } from './storedRun';
 import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
 
@@ -44,6 +45,7 @@ export class NotebookRuns implements IDisposable {
     );
     this._watch = new CellWatch({
       asked: request => this._writers.claim(request),
+      cleared: cell => void this._cleared(cell),
       moved: () => this._records.refresh(),
       changed: cell => this._cellChanged(cell),
       released: request => this._writers.release(request),
@@ -61,7 +63,11 @@ export class NotebookRuns implements IDisposable {
     this._restorer = new OutputRestorer(
       _services.serverSettings,
       this._restarts,
-      cell => !cell.isDisposed && !this._isDisposed && !this.isLive(cell)
+      cell =>
+        !cell.isDisposed &&
+        !this._isDisposed &&
+        !this.isLive(cell) &&
+        !isUnderway(cell)
     );
     this._restorer.restored.connect((_, cell) => this._changed.emit(cell));
     _records.changed.connect(this._syncAll, this);
@@ -185,11 +191,11 @@ export class NotebookRuns implements IDisposable {
     this._records.refresh();
   }
 
-  /** The complete output of a run. */
-  async all(found: IClusterRecord): Promise<JournalOutputs> {
+  /** The complete output of a cell's run, but for what the user has cleared while it ran. */
+  async all(cell: CodeCell, found: IClusterRecord): Promise<JournalOutputs> {
     const journal = new JournalOutputs().withoutOmissions();
     const { record, cluster } = found;
-    const after = record.first_seq - 1;
+    const after = shownAfter(record, this.run(cell));
     await readJournal(
       { journal, after },
       record,
@@ -204,6 +210,24 @@ export class NotebookRuns implements IDisposable {
     if (!this._isDisposed && !this._restorer.isWriting && !cell.isDisposed) {
       this._sync(cell, this._notebook());
       this._records.want(this, this._waiting.size > 0);
+    }
+  }
+
+  /** The user has cleared the output so far of a run that goes on: only what comes afterwards is restored. */
+  private async _cleared(cell: CodeCell): Promise<void> {
+    const found = this.recordOf(cell);
+    if (!found) {
+      const run = this.run(cell);
+      if (run && !this.isLive(cell)) {
+        write(cell, { ...run, cleared: true });
+      }
+      return;
+    }
+    const after = await this._restorer.clear(cell, found);
+    if (after !== null && !cell.isDisposed && !this._isDisposed) {
+      const run = this.run(cell);
+      const same = run?.run === found.record.id ? run : null;
+      write(cell, { ...(same ?? this._restarts.runOf(cell, found)), after });
     }
   }
 

@@ -65,3 +65,33 @@ it('restores the end of a run that arrives while its journal is being read', asy
     { text: '[0] first\n[0] last\n' }
   ]);
 });
+
+it('restores what comes after the user has cleared the output of a run that goes on', async () => {
+  const { answers, cell, restorer } = make();
+  const cluster = makeCluster();
+  const runs = record({ state: 'running', ended_at: null });
+  const found = { record: runs, cluster };
+  const { model } = cell;
+  const answer = async (n: number, texts: string[]): Promise<void> => {
+    await vi.waitFor(() => expect(answers).toHaveLength(n + 1));
+    answers[n](texts);
+  };
+  let restored = restorer.restore(cell, found);
+  await answer(0, ['a\n', 'b\n']);
+  await restored;
+  model.outputs.clear();
+  expect(await restorer.clear(cell, found)).toBe(1);
+  restored = restorer.restore(cell, found);
+  await answer(1, ['c\n']);
+  await restored;
+  expect(model.outputs.toJSON()).toMatchObject([{ text: '[0] c\n' }]);
+  // cleared while the journal is being read
+  restored = restorer.restore(cell, found);
+  await vi.waitFor(() => expect(answers).toHaveLength(3));
+  model.outputs.clear();
+  expect(await restorer.clear(cell, found)).toBe(2);
+  answers[2](['d\n']);
+  await answer(3, ['e\n']);
+  await restored;
+  expect(model.outputs.toJSON()).toMatchObject([{ text: '[0] e\n' }]);
+});

@@ -7,7 +7,20 @@ import { JournalOutputs } from './journalOutputs';
 import { KernelRestarts } from './kernelRestarts';
 import { put, write } from './notebookDocument';
 import { IReading, readJournal } from './readJournal';
-import { endedRanks, IClusterRecord, numberOf } from './storedRun';
+import {
+  endedRanks,
+  IClusterRecord,
+  numberOf,
+  readRun,
+  RUN_KEY,
+  shownAfter
+} from './storedRun';
+
+/** A run whose output is restored as it arrives. */
+interface IFollowed extends IReading {
+  run: string;
+  journal: JournalOutputs;
+}
 
 /** Puts the output of runs, which is in the journal of their cluster, into the notebook. */
 export class OutputRestorer {
@@ -54,12 +67,38 @@ export class OutputRestorer {
     }
   }
 
+  /**
+   * The user has cleared the output so far of a run that goes on.
+   *
+   * @returns the number of the last journal entry of that output; null if the journal can't be read.
+   */
+  async clear(cell: CodeCell, found: IClusterRecord): Promise<number | null> {
+    const { record, cluster } = found;
+    const known = this._followed.get(cell);
+    if (known?.run === record.id) {
+      this._followed.set(cell, { ...known, journal: new JournalOutputs() });
+      return known.after;
+    }
+    const after = shownAfter(record, readRun(cell.model.getMetadata(RUN_KEY)));
+    const reading = { journal: { add: () => undefined }, after };
+    try {
+      await readJournal(reading, record, cluster.id, this._settings);
+    } catch (error) {
+      if (!(error instanceof RequestError)) {
+        throw error;
+      }
+      return null;
+    }
+    return reading.after;
+  }
+
   private async _restore(cell: CodeCell, found: IClusterRecord): Promise<void> {
     const { record, cluster } = found;
     let known = this._followed.get(cell);
     if (known?.run !== record.id) {
       const journal = new JournalOutputs();
-      known = { run: record.id, journal, after: record.first_seq - 1 };
+      const before = readRun(cell.model.getMetadata(RUN_KEY));
+      known = { run: record.id, journal, after: shownAfter(record, before) };
       this._followed.set(cell, known);
     }
     try {
@@ -73,6 +112,9 @@ export class OutputRestorer {
     }
     if (!this._mayWrite(cell)) {
       return;
+    }
+    if (this._followed.get(cell) !== known) {
+      return this._restore(cell, found); // cleared meanwhile
     }
     const run = this._restarts.runOf(cell, found);
     // a new kernel knows no widget of its predecessor
@@ -101,7 +143,7 @@ export class OutputRestorer {
 
   /** Cells whose journal is being read. */
   private _busy = new WeakSet<CodeCell>();
-  private _followed = new WeakMap<CodeCell, IReading & { run: string }>();
+  private _followed = new WeakMap<CodeCell, IFollowed>();
   private _isWriting = false;
   /** Cell → the record with which it is to be restored next. */
   private _next = new WeakMap<CodeCell, IClusterRecord>();

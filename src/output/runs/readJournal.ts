@@ -9,7 +9,7 @@ const PIECE = 2000;
 
 /** Entries of a cell's journal, and the number of the last one that was read. */
 export interface IReading {
-  journal: JournalOutputs;
+  journal: Pick<JournalOutputs, 'add'>;
   after: number;
 }
 

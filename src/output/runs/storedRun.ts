@@ -45,6 +45,8 @@ export interface IRun {
   cluster?: string;
   /** Whether the user has cleared its output, which is not restored. */
   cleared?: boolean;
+  /** Number of the last journal entry that the user has cleared while it ran; what came afterwards is restored. */
+  after?: number;
   /** Whether its cluster has ended before the notebook had all of its output. */
   partial?: boolean;
   /** Whether its cluster has ended before the notebook had an output or a number of it. */
@@ -231,6 +233,12 @@ export function leftRun(
 /** To 10 µs: a cell of 6.6 ms must not become one of 7 ms when its cluster has stopped. */
 function round(seconds: number): number {
   return Math.round(seconds * 1e5) / 1e5;
+}
+
+/** Number of the journal entry after which a run's output is shown: all of it, unless the user has cleared some. */
+export function shownAfter(record: CellRecord, run: IRun | null): number {
+  const cleared = run?.run === record.id ? run.after : undefined;
+  return Math.max(record.first_seq - 1, cleared ?? -1);
 }
 
 /** Number of a cell from its name: 3 for "[3]". */

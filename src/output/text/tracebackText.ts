@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { formatRanks } from '../../metrics/format';
 import { plain } from '../lines/ansi';
-import { ITraceback } from '../lines/traceback';
+import { IFolded, ITraceback } from '../lines/traceback';
 
 /** "Rank 1 failed: ValueError: too long". */
 export function failedText(
@@ -19,6 +19,25 @@ export function failedText(
   );
 }
 
+/** "… 2 library frames": which frames are omitted. */
+export function foldedText(
+  { folded, why }: IFolded,
+  trans: TranslationBundle
+): string {
+  switch (why) {
+    case 'repeated':
+      return trans._n(
+        '… the frame above repeated %1 more time',
+        '… the frame above repeated %1 more times',
+        folded
+      );
+    case 'left':
+      return trans._n('… %1 frame left out', '… %1 frames left out', folded);
+    default:
+      return trans._n('… %1 library frame', '… %1 library frames', folded);
+  }
+}
+
 /** An error of ranks as plain text, with all frames that are known: to search for, or to send to somebody. */
 export function tracebackText(
   traceback: ITraceback,
@@ -28,9 +47,7 @@ export function tracebackText(
   const rows = [failedText(ranks, what, trans), ...more];
   for (const frame of all ?? frames) {
     if ('folded' in frame) {
-      rows.push(
-        trans._n('… %1 library frame', '… %1 library frames', frame.folded)
-      );
+      rows.push(foldedText(frame, trans));
     } else {
       const { cell, file, line, inside, lines } = frame;
       const place =

@@ -61,6 +61,7 @@ def test_a_cell_without_output_and_number_shows_no_bar(lab: Lab, page: Any) -> N
     path.write_text(json.dumps(document))
     open_notebook(page, lab, path.name)
     # once how the last one ended is known not to be known, so it is of the others
-    output(page, 5).get_by_text("How this run ended is not known.").wait_for(timeout=60_000 * PATIENCE)
+    unknown = output(page, 5).get_by_text("The outcome of this run is not known here.")
+    unknown.wait_for(timeout=60_000 * PATIENCE)
     for index in range(1, 5):
         assert not output(page, index).locator("visible=true").count(), index

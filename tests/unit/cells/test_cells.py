@@ -8,7 +8,7 @@ import pytest
 import dtrain_lab
 from dtrain_lab.api.result import RanksFailed, RanksStopped, Result
 from dtrain_lab.cells import errors as cell_errors
-from dtrain_lab.cells import syntax
+from dtrain_lab.cells import left_frames, syntax
 from dtrain_lab.errors import BadCell
 from dtrain_lab.rank.debugger import tracing
 from dtrain_lab.text import cluster_endings
@@ -206,6 +206,28 @@ def test_a_traceback_shows_the_lines_above_and_their_numbers_stand_in_one_column
         "     30     lengths = []",
         "---> 31     pad = max(lengths)",
     ]
+
+
+def test_a_traceback_counts_repeated_frames_and_of_very_many_those_left_out() -> None:
+    calls = Frame("cell [3]", 3, "<module>", "rec(0)", "[3]")
+    again = Frame("cell [3]", 2, "rec", "def rec(n): return rec(n+1)", "[3]")
+    frames = left_frames.shortened([calls, *[again] * 970])
+    assert len(frames) == 4
+    assert cell_errors.render_frames(frames)[-3:] == [
+        "  cell [3], line 2, in rec",
+        "----> 2 def rec(n): return rec(n+1)",
+        "  … the frame above repeated 967 more times",
+    ]
+    assert left_frames.shortened([calls, *[again] * 3]) == (calls, again, again, again)
+    # two functions that call each other
+    turns = [Frame("cell [3]", 1 + i % 2, "ab"[i % 2], "", "[3]") for i in range(969)]
+    frames = left_frames.shortened([calls, *turns])
+    assert len(frames) == 40
+    assert "  … 930 frames left out" in cell_errors.render_frames(frames)
+    # within what a library does
+    library = Frame("/x/site-packages/a.py", 1, "f", "g()")
+    rows = cell_errors.render_frames(left_frames.shortened([calls, *[library] * 9, again]))
+    assert "  … 9 library frames" in rows
 
 
 def test_ones_own_interrupt_is_told_from_what_else_ends_a_cell() -> None:

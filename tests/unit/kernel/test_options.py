@@ -33,6 +33,21 @@ CELLS = cell_options.cell_parser()
         (LINES, "resize x", '%distributed resize: N takes a whole number, not "x".'),
         (LINES, "pull", "%distributed pull needs VAR."),
         (CELLS, "0 --no-wiat", '%%distributed has no option "--no-wiat". Did you mean --no-wait?'),
+        (
+            CELLS,
+            "--ranks 0",
+            '%%distributed has no option "--ranks". Write the ranks without it: %%distributed 0',
+        ),
+        (
+            CELLS,
+            "--ranks=0,2",
+            '%%distributed has no option "--ranks". Write the ranks without it: %%distributed 0,2',
+        ),
+        (
+            CELLS,
+            "--ranks",
+            '%%distributed has no option "--ranks". Write the ranks without it: %%distributed 0,2-3',
+        ),
         (CELLS, "--timeout soon", '%%distributed: --timeout takes a number, not "soon".'),
         (CELLS, "'0", "%%distributed: No closing quotation."),
         (LINES, "start --ranks", "%distributed start: --ranks needs a value."),
