@@ -4,7 +4,7 @@ import React, { useMemo, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { IJobs, ISite } from '../../tokens';
-import { useCheck, useJobPlan } from './checkForm';
+import { useCheck, useJobPlan, useUnsaved, withoutStale } from './checkForm';
 import { FINDING_LINKS } from './findings';
 import { problemsOfJob, SubmitReport } from './submitReport';
 import { SubmitBar } from './submitBar';
@@ -47,16 +47,19 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     [form, defaults, trans]
   );
   const {
-    checked,
+    checked: answer,
     lastPlan: shownPlan,
     again,
-    refuse
+    refuse,
+    renew
   } = useCheck({
     ...props,
     filled,
     faults,
     ask: useJobPlan(jobs, notebook)
   });
+  const unsaved = useUnsaved(notebook);
+  const checked = unsaved ? withoutStale(answer, notebook.parameters) : answer;
   const [saved, setSaved] = useState<IForm | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
@@ -74,7 +77,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     why,
     // the button responds: it focuses what keeps it disabled
     hindered: () => focus('[aria-invalid="true"]', FINDING_LINKS),
-    refuse
+    refuse,
+    renew
   });
 
   if (!form) {
@@ -111,6 +115,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           checked={checked}
           faults={faults}
           again={again}
+          unsaved={unsaved}
           focus={focus}
           preview={shownPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}

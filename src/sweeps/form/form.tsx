@@ -4,7 +4,7 @@ import React, { useEffect, useMemo, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { linesOf } from '../../job/model/assignments';
-import { useCheck } from '../../job/form/checkForm';
+import { useCheck, useUnsaved, withoutStale } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
 import { ITyped } from '../../job/form/drafts';
 import { faultsOf, IFault } from '../../job/fields/fieldErrors';
@@ -152,12 +152,20 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     [typed, defaults]
   );
   const faults = useFaults(form, defaults, trans);
-  const { checked, lastPlan, again, refuse } = useCheck({
+  const {
+    checked: answer,
+    lastPlan,
+    again,
+    refuse,
+    renew
+  } = useCheck({
     ...props,
     filled,
     faults,
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
+  const unsaved = useUnsaved(notebook);
+  const checked = unsaved ? withoutStale(answer, notebook.parameters) : answer;
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
@@ -180,6 +188,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         own.length ? placeOf(own[0]) : `[aria-invalid="true"], ${FINDING_LINKS}`
       ),
     refuse,
+    renew,
     forget
   });
   if (!form) {
@@ -207,6 +216,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           problems={problems}
           faults={faults}
           again={again}
+          unsaved={unsaved}
           focus={focus}
           preview={lastPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}
