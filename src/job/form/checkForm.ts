@@ -65,7 +65,7 @@ export function isHindered(plan: JobPlan): boolean {
  *
  * @param parameters - assignments of the notebook's tagged cell
  */
-export function withoutStale<P extends JobPlan>(
+function withoutStale<P extends JobPlan>(
   checked: IChecked<P>,
   parameters: string
 ): IChecked<P> {
@@ -114,6 +114,8 @@ export function useCheck<P extends JobPlan>(
   props: IChecking<P>
 ): {
   checked: IChecked<P>;
+  /** Whether the notebook has code that its file, which is checked, lacks. */
+  unsaved: boolean;
   /** The latest plan, also while there is an error; null before the first. */
   lastPlan: P | null;
   again: () => void;
@@ -128,6 +130,7 @@ export function useCheck<P extends JobPlan>(
     busy: true,
     lastPlan: null
   });
+  const unsaved = useUnsaved(notebook);
   const [round, setRound] = useState<IRound>({ asks: false });
   const done = useRef<IRound | null>(null);
   const latest = useRef(0);
@@ -168,8 +171,10 @@ export function useCheck<P extends JobPlan>(
 
   // between an edit and its check, the answer is for the previous form
   const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
+  const answer = { ...checked, busy: checked.busy || old };
   return {
-    checked: { ...checked, busy: checked.busy || old },
+    checked: unsaved ? withoutStale(answer, notebook.parameters) : answer,
+    unsaved,
     lastPlan: checked.lastPlan,
     again: () => setRound({ asks: true }),
     refuse: error => {
@@ -196,7 +201,7 @@ export function useCheck<P extends JobPlan>(
 }
 
 /** Whether the notebook has code that its file, which is checked, lacks. */
-export function useUnsaved(notebook: INotebook): boolean {
+function useUnsaved(notebook: INotebook): boolean {
   return useSyncExternalStore(notebook.onUnsaved, () => notebook.unsaved);
 }
 

@@ -4,7 +4,7 @@ import React, { useMemo, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { IJobs, ISite } from '../../tokens';
-import { useCheck, useJobPlan, useUnsaved, withoutStale } from './checkForm';
+import { useCheck, useJobPlan } from './checkForm';
 import { FINDING_LINKS } from './findings';
 import { problemsOfJob, SubmitReport } from './submitReport';
 import { SubmitBar } from './submitBar';
@@ -46,20 +46,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]
   );
-  const {
-    checked: answer,
-    lastPlan: shownPlan,
-    again,
-    refuse,
-    renew
-  } = useCheck({
-    ...props,
-    filled,
-    faults,
-    ask: useJobPlan(jobs, notebook)
-  });
-  const unsaved = useUnsaved(notebook);
-  const checked = unsaved ? withoutStale(answer, notebook.parameters) : answer;
+  const ask = useJobPlan(jobs, notebook);
+  const check = useCheck({ ...props, filled, faults, ask });
+  const { checked, unsaved, lastPlan: shownPlan, again, refuse, renew } = check;
   const [saved, setSaved] = useState<IForm | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);

@@ -4,7 +4,7 @@ import React, { useEffect, useMemo, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { linesOf } from '../../job/model/assignments';
-import { useCheck, useUnsaved, withoutStale } from '../../job/form/checkForm';
+import { useCheck } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
 import { ITyped } from '../../job/form/drafts';
 import { faultsOf, IFault } from '../../job/fields/fieldErrors';
@@ -152,20 +152,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     [typed, defaults]
   );
   const faults = useFaults(form, defaults, trans);
-  const {
-    checked: answer,
-    lastPlan,
-    again,
-    refuse,
-    renew
-  } = useCheck({
-    ...props,
-    filled,
-    faults,
-    ask: useSweepPlan(sweeps, sweep, notebook)
-  });
-  const unsaved = useUnsaved(notebook);
-  const checked = unsaved ? withoutStale(answer, notebook.parameters) : answer;
+  const ask = useSweepPlan(sweeps, sweep, notebook);
+  const check = useCheck({ ...props, filled, faults, ask });
+  const { checked, unsaved, lastPlan, again, refuse, renew } = check;
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
