@@ -27,6 +27,13 @@ def names(paths: Sequence[str]) -> dict[str, str]:
     for path in paths:
         plain = os.path.normpath(path)
         name = os.path.basename(plain)
+        if plain in ("/", "//"):
+            raise BadRequest(
+                "The whole disk can't be copied to the nodes.",
+                "Name the file or folder that the job reads, such as /data/cifar10.",
+                code="bad_stage",
+                details={"field": "stage"},
+            )
         whole = path.startswith(("/", "~/")) and not any(ord(c) < 32 for c in path)
         if not whole or not name or name.startswith(("~", ".")):
             raise BadRequest(

@@ -37,4 +37,7 @@ it('opens one form for a double click, and another one for other arguments', asy
   expect(open).toHaveBeenCalledTimes(4);
   ends.forEach(end => end());
   await again;
+  // a button executes it also where it is disabled
+  await commands.execute('open', { path: 'dtrain-jobs:3b62/a (a).ipynb' });
+  expect(open).toHaveBeenCalledTimes(4);
 });

@@ -48,6 +48,12 @@ export function formCommand(
         Notification.info(trans.__('Open a notebook first.'));
         return;
       }
+      // a button may execute it though it is disabled
+      const why = whyNoJob(path, trans);
+      if (why) {
+        Notification.info(why);
+        return;
+      }
       const key = [path, ...others.map(name => args[name])].join('\n');
       await once(key, () => form.open(path, args));
     },

@@ -35,7 +35,7 @@ import { submitIcon } from '../ui/icons/icons';
 import { addJobCommands } from './jobCommands';
 import { closeExecuted, ExecutedDrive, withoutKernel } from './executedDrive';
 import { JobRequests } from './model/requests';
-import { openingWith } from './form/notebook';
+import { chosenNotebook, openingWith } from './form/notebook';
 import { announceJobs } from './notices';
 import { addSubmit } from './submit';
 import { addViewCommands } from './viewCommands';
@@ -117,6 +117,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       site,
       jobs,
       sweeps,
+      chosen: () => chosenNotebook(app.shell, notebooks, browser),
       lists,
       views,
       openNotebook,

@@ -18,6 +18,8 @@ interface IViewDependencies {
   jobs: IJobs;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
+  /** The notebook that would be submitted; null if there is none. */
+  chosen: () => string | null;
   lists: WidgetTracker<JobsView>;
   views: WidgetTracker<JobView>;
   openNotebook: OpenNotebook;
@@ -26,7 +28,8 @@ interface IViewDependencies {
 
 /** Commands that open the list of jobs, and a job. */
 export function addViewCommands(dependencies: IViewDependencies): void {
-  const { app, model, site, jobs, sweeps, lists, views, trans } = dependencies;
+  const { app, model, site, jobs, sweeps, chosen, lists, views, trans } =
+    dependencies;
   const { commands, shell } = app;
   commands.addCommand(CommandIDs.showJobs, {
     label: trans.__('Jobs'),
@@ -40,7 +43,15 @@ export function addViewCommands(dependencies: IViewDependencies): void {
       const { JobsView } = await import('./widgets');
       view = lists.currentWidget;
       if (!view || view.isDisposed) {
-        view = new JobsView({ model, site, jobs, sweeps, commands, trans });
+        view = new JobsView({
+          model,
+          site,
+          jobs,
+          sweeps,
+          chosen,
+          commands,
+          trans
+        });
         void lists.add(view);
         addView(shell, view);
       }

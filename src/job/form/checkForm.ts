@@ -1,5 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore
+} from 'react';
 
 import { useLatest } from '../../ui/hooks/useLatest';
 import { RequestError } from '../../request/rest';
@@ -49,6 +55,39 @@ interface IRound {
   asks: boolean;
 }
 
+/** Whether a plan has problems: the server would refuse it. */
+export function isHindered(plan: JobPlan): boolean {
+  return plan.findings.some(finding => finding.severity === 'problem');
+}
+
+/**
+ * An answer without what is only wrong with the file: parameters that it lacks, while the notebook assigns them.
+ *
+ * @param parameters - assignments of the notebook's tagged cell
+ */
+function withoutStale<P extends JobPlan>(
+  checked: IChecked<P>,
+  parameters: string
+): IChecked<P> {
+  const assigned = new Set(
+    [...parameters.matchAll(/^(\w+) *[:=]/gm)].map(([, name]) => name)
+  );
+  const isStale = (code: string, parameter: unknown): boolean =>
+    code === 'no_such_parameter' && assigned.has(String(parameter));
+  const { plan, error } = checked;
+  return {
+    ...checked,
+    plan: plan && {
+      ...plan,
+      findings: plan.findings.filter(f => !isStale(f.code, f.parameter))
+    },
+    error:
+      error && isStale(error.body.code, error.body.details.parameter)
+        ? null
+        : error
+  };
+}
+
 /** A request for the server, with the names that the kernel defines. */
 export async function wantedWith(
   filled: IFilled,
@@ -75,10 +114,14 @@ export function useCheck<P extends JobPlan>(
   props: IChecking<P>
 ): {
   checked: IChecked<P>;
+  /** Whether the notebook has code that its file, which is checked, lacks. */
+  unsaved: boolean;
   /** The latest plan, also while there is an error; null before the first. */
   lastPlan: P | null;
   again: () => void;
   refuse: (error: RequestError) => void;
+  /** Check it now; resolves to the plan, which is shown, and rejects if there is none. */
+  renew: () => Promise<P>;
 } {
   const { filled, faults, ask, notebook, trans } = props;
   const [checked, setChecked] = useState<ILastCheck<P>>({
@@ -87,6 +130,7 @@ export function useCheck<P extends JobPlan>(
     busy: true,
     lastPlan: null
   });
+  const unsaved = useUnsaved(notebook);
   const [round, setRound] = useState<IRound>({ asks: false });
   const done = useRef<IRound | null>(null);
   const latest = useRef(0);
@@ -127,16 +171,38 @@ export function useCheck<P extends JobPlan>(
 
   // between an edit and its check, the answer is for the previous form
   const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
+  const answer = { ...checked, busy: checked.busy || old };
   return {
-    checked: { ...checked, busy: checked.busy || old },
+    checked: unsaved ? withoutStale(answer, notebook.parameters) : answer,
+    unsaved,
     lastPlan: checked.lastPlan,
     again: () => setRound({ asks: true }),
     refuse: error => {
       // a running check must not overwrite this answer
       latest.current += 1;
       setChecked(before => ({ ...before, ...now.current, error, busy: false }));
+    },
+    renew: async () => {
+      const { of, by } = now.current;
+      const plan = await by(of!, false);
+      // nor must the one that began when the notebook was saved
+      latest.current += 1;
+      setChecked({
+        ...now.current,
+        plan,
+        lastPlan: plan,
+        error: null,
+        busy: false,
+        at: new Date()
+      });
+      return plan;
     }
   };
+}
+
+/** Whether the notebook has code that its file, which is checked, lacks. */
+function useUnsaved(notebook: INotebook): boolean {
+  return useSyncExternalStore(notebook.onUnsaved, () => notebook.unsaved);
 }
 
 /**

@@ -44,6 +44,7 @@ it("says nothing that can't be translated, in whole sentences", () => {
       trans={trans}
       open={() => undefined}
       openFault={() => undefined}
+      save={null}
       again={() => undefined}
       preview={null}
     />
@@ -81,6 +82,7 @@ it('names a refusal and all that is wrong beside it', () => {
       trans={trans}
       open={() => undefined}
       openFault={() => undefined}
+      save={null}
       again={() => undefined}
       preview={null}
     />
@@ -108,6 +110,7 @@ it('marks what is still that of the previous form', () => {
         trans={trans}
         open={() => undefined}
         openFault={() => undefined}
+        save={null}
         again={() => undefined}
         preview={null}
       />

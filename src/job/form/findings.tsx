@@ -43,6 +43,8 @@ interface IFindingsProps {
   open: (finding: Finding) => void;
   openFault: (fault: IFault) => void;
   again: () => void;
+  /** Save the notebook, which has changes that its file lacks, and check it; null if it has none. */
+  save: (() => Promise<unknown>) | null;
   /** Scroll to the preview, if it is below the form; null if there is none yet. */
   preview: (() => void) | null;
 }
@@ -61,6 +63,7 @@ export function CheckFindings(props: IFindingsProps): JSX.Element {
     <section className="jp-DtrainJob-check" aria-label={trans.__('Check')}>
       <ReportHead {...props} found={findings} />
       <ul className="jp-DtrainJob-findings" aria-busy={props.busy}>
+        {props.save && <Unsaved {...props} save={props.save} />}
         {own.map(({ text, label, open }, index) => (
           <ProblemItem
             key={ownKeys[index]}
@@ -87,7 +90,7 @@ export function CheckFindings(props: IFindingsProps): JSX.Element {
           )
         )}
         {notes.length > 0 && <Notes {...props} notes={notes} />}
-        {plan && !error && plan.cells > 0 && (
+        {plan && !error && !props.save && plan.cells > 0 && (
           <Converted plan={plan} trans={trans} />
         )}
       </ul>
@@ -176,6 +179,30 @@ function Refusal(props: IFindingsProps & { error: RequestError }): JSX.Element {
   );
 }
 
+/** That the check is of the file, which lacks changes of the notebook; with a link that saves them. */
+function Unsaved(
+  props: IFindingsProps & { save: () => Promise<unknown> }
+): JSX.Element {
+  const { save, trans } = props;
+  return (
+    <li data-severity="note">
+      <Glyph kind="todo" label={trans.__('note')} />
+      <div>{(props.words ?? wordsOfJob(trans)).unsaved}</div>
+      <button
+        type="button"
+        className="jp-DtrainUi-link"
+        onClick={() =>
+          void reportErrors(trans, async () => {
+            await save();
+          })
+        }
+      >
+        {trans.__('Save and check')}
+      </button>
+    </li>
+  );
+}
+
 /** What a job does differently, folded. */
 function Notes(
   props: IFindingsProps & { notes: readonly Finding[] }
@@ -249,6 +276,9 @@ function sentence(props: IFindingsProps, found: readonly Finding[]): string {
   }
   if (props.lacks) {
     return props.lacks;
+  }
+  if (props.save && (plan || !props.busy)) {
+    return trans.__('The notebook has unsaved changes');
   }
   if (warnings) {
     return words.warned(warnings);

@@ -59,7 +59,9 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
               save: async () => false,
               names: async () => null,
               onSaved: () => () => undefined,
-              onIdle: () => () => undefined
+              onIdle: () => () => undefined,
+              unsaved: false,
+              onUnsaved: () => () => undefined
             } as unknown as INotebook
           }
           drafts={drafts}
@@ -166,7 +168,9 @@ it('tells its own errors together with those that the server finds', async () =>
     parameters: 'lr = 0.1',
     names: async () => null,
     onSaved: no,
-    onIdle: no
+    onIdle: no,
+    unsaved: false,
+    onUnsaved: () => () => undefined
   };
   const refusal = new RequestError(404, {
     code: 'no_job',

@@ -46,17 +46,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]
   );
-  const {
-    checked,
-    lastPlan: shownPlan,
-    again,
-    refuse
-  } = useCheck({
-    ...props,
-    filled,
-    faults,
-    ask: useJobPlan(jobs, notebook)
-  });
+  const ask = useJobPlan(jobs, notebook);
+  const check = useCheck({ ...props, filled, faults, ask });
+  const { checked, unsaved, lastPlan: shownPlan, again, refuse, renew } = check;
   const [saved, setSaved] = useState<IForm | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
@@ -74,7 +66,8 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     why,
     // the button responds: it focuses what keeps it disabled
     hindered: () => focus('[aria-invalid="true"]', FINDING_LINKS),
-    refuse
+    refuse,
+    renew
   });
 
   if (!form) {
@@ -111,6 +104,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           checked={checked}
           faults={faults}
           again={again}
+          unsaved={unsaved}
           focus={focus}
           preview={shownPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}

@@ -49,3 +49,36 @@ it('says when a kernel that was too busy to be asked is idle', async () => {
   statusChanged.emit('idle');
   expect(idle).toHaveBeenCalledTimes(1);
 });
+
+it('tells that its file is saved, and that the file or its folder is deleted', async () => {
+  const fileChanged = new Signal<object, object>({});
+  const path = 'a/b.ipynb';
+  const panel = {
+    context: { path, ready: Promise.resolve() }
+  };
+  const notebook = await openedNotebook(path, {
+    tracker: { find: () => panel } as unknown as INotebookTracker,
+    contents: { fileChanged } as unknown as Contents.IManager,
+    open: vi.fn(),
+    restored: Promise.resolve(),
+    opened: vi.fn()
+  });
+  const told = vi.fn();
+  const end = notebook.onSaved(told);
+  const happens = (type: string, at: string): void =>
+    fileChanged.emit(
+      type === 'save'
+        ? { type, oldValue: null, newValue: { path: at } }
+        : { type, oldValue: { path: at }, newValue: null }
+    );
+  happens('save', path);
+  happens('delete', path);
+  happens('delete', 'a');
+  expect(told).toHaveBeenCalledTimes(3);
+  happens('delete', 'a/b');
+  happens('delete', 'a/c.ipynb');
+  expect(told).toHaveBeenCalledTimes(3);
+  end();
+  happens('delete', path);
+  expect(told).toHaveBeenCalledTimes(3);
+});

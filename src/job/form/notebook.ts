@@ -12,9 +12,10 @@ import { namesIn } from '../../notebook/kernel';
 import { goToCell, indexIn, openFile } from '../../locations/open';
 import { IKernelRecords } from '../../tokens';
 import { defaultsOf } from '../model/assignments';
+import { IUnsavedCode, unsavedCode } from '../model/unsavedCode';
 
 /** The notebook that is submitted. */
-export interface INotebook {
+export interface INotebook extends IUnsavedCode {
   path: string;
   /** Current assignments of its tagged cell. */
   readonly parameters: string;
@@ -24,7 +25,7 @@ export interface INotebook {
   readonly sources: readonly string[];
   /** Save it if it has changed; resolves to whether it had. */
   save(): Promise<boolean>;
-  /** Call a function whenever it is saved; returns a function that stops this. */
+  /** Call a function whenever its file is saved or deleted; returns a function that stops this. */
   onSaved(call: () => void): () => void;
   /** Names that its kernel defines; null if there is no kernel, or it is busy. */
   names(): Promise<string[] | null>;
@@ -125,7 +126,8 @@ export async function openedNotebook(
     opening.opened();
   }
   await panel()?.context.ready;
-  return notebookOf(path, tracker, contents, open);
+  const code = await unsavedCode(path, panel, tracker, contents);
+  return notebookOf(path, tracker, contents, open, code);
 }
 
 /** A notebook for a form, also after its tab is closed and reopened. */
@@ -133,7 +135,8 @@ function notebookOf(
   path: string,
   tracker: INotebookTracker | null,
   contents: Contents.IManager,
-  open: OpenNotebook
+  open: OpenNotebook,
+  code: IUnsavedCode
 ): INotebook {
   const panel = (): NotebookPanel | undefined =>
     tracker?.find(p => p.context.path === path);
@@ -177,6 +180,10 @@ function notebookOf(
       }
       return sources;
     },
+    get unsaved(): boolean {
+      return code.unsaved;
+    },
+    onUnsaved: code.onUnsaved,
     save: async () => {
       const context = panel()?.context;
       if (!context?.model.dirty) {
@@ -187,7 +194,11 @@ function notebookOf(
     },
     onSaved: call => {
       const changed = (_: unknown, change: Contents.IChangedArgs): void => {
-        if (change.type === 'save' && change.newValue?.path === path) {
+        const gone = change.type === 'delete' && change.oldValue?.path;
+        if (
+          (change.type === 'save' && change.newValue?.path === path) ||
+          (gone && (path === gone || path.startsWith(`${gone}/`)))
+        ) {
           call();
         }
       };

@@ -54,6 +54,8 @@ export function SubmitReport(props: {
   /** Errors of the form itself. */
   faults: readonly IFault[];
   again: () => void;
+  /** Whether the notebook has code that its file lacks. */
+  unsaved: boolean;
   /** Focuses the field with a selector. */
   focus: (selector: string) => void;
   /** Scroll to the preview, if it is below the form; null if there is none yet. */
@@ -80,6 +82,7 @@ export function SubmitReport(props: {
       }}
       openFault={({ field }) => focus(`[data-field='${field}']`)}
       again={props.again}
+      save={props.unsaved ? () => notebook.save() : null}
       preview={props.preview}
     />
   );

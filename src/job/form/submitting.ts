@@ -4,12 +4,12 @@ import { CommandRegistry } from '@lumino/commands';
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
 import { RequestError } from '../../request/rest';
-import { IChecked, useSending, wantedWith } from './checkForm';
+import { IChecked, isHindered, useSending } from './checkForm';
 import { refusalOf } from '../model/refusal';
 import { IDrafts } from './drafts';
 import { IFilled } from './initialForm';
 import { INotebook } from './notebook';
-import { IJobs } from '../../tokens';
+import { IJobs, JobPlan } from '../../tokens';
 
 /** A job with more ranks has to be confirmed. */
 const LARGE = 64;
@@ -31,6 +31,8 @@ export interface ISubmitting {
   confirmLarge(ranks: number): Promise<boolean>;
   /** Called if it can't be submitted. */
   hindered: () => void;
+  /** Checks the form again, and shows the plan. */
+  renew: () => Promise<JobPlan>;
   /** Called with the server's refusal. */
   refuse: (error: RequestError) => void;
   /** Called once it has been submitted. */
@@ -61,9 +63,10 @@ export function useSubmitting(of: ISubmitting): [boolean, () => void] {
       sends();
       // a notebook that was just saved has no plan yet
       const planned =
-        (await notebook.save()) || !plan
-          ? await jobs.plan(await wantedWith(filled, notebook), false)
-          : plan;
+        (await notebook.save()) || !plan ? await of.renew() : plan;
+      if (isHindered(planned)) {
+        return; // the report says so, beside the script that was saved
+      }
       const job = await jobs.submit(notebook.path, planned.id);
       void commands.execute(CommandIDs.openJob, { id: job.id, name: job.name });
       of.submitted();

@@ -11,6 +11,7 @@ import { submitIcon } from '../../ui/icons/icons';
 import { JobsPast, latestDataAt } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
+import { whyNoJob } from '../executedDrive';
 import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
 import { JobTable } from './jobTable';
 import { usePoll } from '../../ui/hooks/poll';
@@ -30,6 +31,8 @@ export interface IJobsProps {
   jobs: IJobs;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
+  /** The notebook that would be submitted; null if there is none. */
+  chosen: () => string | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -136,11 +139,32 @@ function filtersOf(
   ];
 }
 
+/** Why the notebook that is open can't be submitted; null if it can. The commands say so when they are run. */
+function useWhyNot({ chosen, commands, trans }: IJobsProps): string | null {
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const look = (
+      _: CommandRegistry,
+      { id }: CommandRegistry.ICommandChangedArgs
+    ): void => {
+      if (id === CommandIDs.submitNotebook) {
+        redraw(); // another notebook is open
+      }
+    };
+    commands.commandChanged.connect(look);
+    return () => {
+      commands.commandChanged.disconnect(look);
+    };
+  }, [commands]);
+  return whyNoJob(chosen(), trans);
+}
+
 /** The field that filters the list, and the buttons that add to it. */
 function ListHead(
   props: IJobsProps & { text: string; setText: (text: string) => void }
 ): JSX.Element {
   const { commands, trans } = props;
+  const why = useWhyNot(props) ?? undefined;
   return (
     <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
       <span className="jp-DtrainJob-search">
@@ -156,6 +180,8 @@ function ListHead(
       <button
         type="button"
         className="jp-DtrainUi-button jp-DtrainJob-send"
+        aria-disabled={why ? true : undefined}
+        title={why}
         onClick={() => void commands.execute(CommandIDs.submitNotebook)}
       >
         <submitIcon.react tag="span" />
@@ -165,6 +191,8 @@ function ListHead(
         <button
           type="button"
           className="jp-DtrainUi-button jp-DtrainJob-send"
+          aria-disabled={why ? true : undefined}
+          title={why}
           onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
         >
           <sweepIcon.react tag="span" />

@@ -46,7 +46,7 @@ let view: JobsView;
 afterEach(() => view.dispose());
 
 /** The list of jobs on the page; `ran` has the commands that were run. */
-async function show(): Promise<{
+async function show(notebook: string | null = null): Promise<{
   ran: [string, unknown][];
   receive(jobs: Job[]): void;
 }> {
@@ -61,6 +61,7 @@ async function show(): Promise<{
       all: async () => []
     } as unknown as IJobs,
     sweeps: null,
+    chosen: () => notebook,
     commands: makeCommands((...run) => void ran.push(run)),
     trans: nullTranslator.load('x')
   });
@@ -161,4 +162,29 @@ it('opens the executed notebook of a job that is done by its second line', async
   expect(ran).toEqual([
     [CommandIDs.openExecuted, { id: 'tiny3', name: 'tiny3' }]
   ]);
+});
+
+it('opens the job of a row by a click anywhere in the row but at its links', async () => {
+  const { ran } = await show();
+  const row = view.node.querySelector<HTMLElement>('[data-job=tiny3]')!;
+  row.querySelector<HTMLElement>('td:last-child')!.click();
+  expect(ran).toEqual([[CommandIDs.openJob, { id: 'tiny3', name: 'tiny3' }]]);
+  row.querySelector<HTMLElement>('.jp-DtrainUi-link')!.click();
+  names()[0].click();
+  expect(ran.slice(1).map(([id]) => id)).toEqual([
+    CommandIDs.openExecuted,
+    CommandIDs.openJob
+  ]);
+  // a drag that selects its text ends with a click
+  document.getSelection()!.selectAllChildren(row);
+  row.querySelector<HTMLElement>('td:last-child')!.click();
+  expect(ran).toHaveLength(3);
+  document.getSelection()!.removeAllRanges();
+});
+
+it('says why what a job has left is not submitted', async () => {
+  await show('dtrain-jobs:3b62/train (train).ipynb');
+  const submit = view.node.querySelector('.jp-DtrainJob-listHead button')!;
+  expect(submit.getAttribute('aria-disabled')).toBe('true');
+  expect(submit.getAttribute('title')).toMatch(/^A job wrote this notebook/);
 });

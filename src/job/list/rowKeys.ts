@@ -17,13 +17,14 @@ interface IPlace {
 /** Handlers and reference of the rows' parent. */
 export interface IRowKeys {
   ref: React.RefObject<HTMLTableSectionElement>;
+  onClick(event: React.MouseEvent<HTMLElement>): void;
   onFocus(event: React.SyntheticEvent<HTMLElement>): void;
   onContextMenuCapture(event: React.SyntheticEvent<HTMLElement>): void;
   onKeyDown(event: React.KeyboardEvent<HTMLElement>): void;
 }
 
 /**
- * Keys of the list: arrows, Home and End move between rows, Delete asks to delete the focused one. Once a row is gone
+ * Clicks and keys of the list: a click anywhere in a row opens it, as its name does; arrows, Home and End move between rows, Delete asks to delete the focused one. Once a row is gone
  * that had the focus, the next one gets the focus.
  */
 export function useRowKeys(commands: CommandRegistry): IRowKeys {
@@ -43,6 +44,7 @@ export function useRowKeys(commands: CommandRegistry): IRowKeys {
   });
   return {
     ref,
+    onClick: openRow,
     onFocus: remember,
     // a row itself stops the event: it opens its menu
     onContextMenuCapture: remember,
@@ -54,6 +56,14 @@ export function useRowKeys(commands: CommandRegistry): IRowKeys {
       }
     }
   };
+}
+
+/** Open the row that was clicked, except at its own buttons, and where its text was selected. */
+function openRow(event: React.MouseEvent<HTMLElement>): void {
+  const target = event.target as Element;
+  if (!target.closest('button, a') && document.getSelection()?.isCollapsed) {
+    target.closest(ROWS)?.querySelector<HTMLElement>(NAMES)?.click();
+  }
 }
 
 /** Focus the row that is now at an index, unless the user is somewhere else meanwhile. */

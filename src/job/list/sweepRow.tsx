@@ -74,8 +74,8 @@ export function SweepRow(props: {
                 {open
                   ? trans.__('Hide the jobs of %1', sweep.name)
                   : trans._n(
-                      '%1 job of its trials',
-                      '%1 jobs of its trials',
+                      'Show %1 trial job',
+                      'Show %1 trial jobs',
                       trials.length
                     )}
               </button>

@@ -32,6 +32,19 @@ it('has no step of a job that nothing watches', () => {
   }
 });
 
+it("has no step of a resumed job that its log would contradict: ranks count their processes' own steps", () => {
+  const job = {
+    state: 'running',
+    resumed_step: 1220,
+    summary: { code: 'job_running', values: {}, text: '' },
+    metrics: { verdicts: [], values: { step: 1276 } },
+    ranks: [{ step: 55 }, { step: 56 }],
+    progress: [{ phase: 'cells', done: 4, total: 4 }]
+  } as unknown as Job;
+  expect(jobLine(job, trans)).toBe('cell 4 of 4, 56 steps since resuming');
+  expect(jobLine({ ...job, ranks: [] }, trans)).toBe('cell 4 of 4');
+});
+
 it('tells jobs of one name apart: when each was submitted, once, and which goes on with which', () => {
   const at = new Date(2026, 2, 2, 8, 45).getTime() / 1000;
   const job = (id: string, name: string, parent: string | null = null): Job =>

@@ -20,9 +20,20 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
     if (isUnwatched(job)) {
       return trans.__('cell %1 of %2, not watched', done, total);
     }
-    return steps
-      ? trans.__('cell %1 of %2, step %3', done, total, steps)
-      : trans.__('cell %1 of %2', done, total);
+    if (!steps) {
+      return trans.__('cell %1 of %2', done, total);
+    }
+    // ranks count the steps of their processes, whatever the notebook calls the step that it resumed at
+    return typeof job.resumed_step === 'number'
+      ? trans._n(
+          'cell %2 of %3, %4 step since resuming',
+          'cell %2 of %3, %4 steps since resuming',
+          steps,
+          done,
+          total,
+          formatCount(steps)
+        )
+      : trans.__('cell %1 of %2, step %3', done, total, formatCount(steps));
   }
   if (job.state === 'succeeded') {
     return PathExt.basename(notebookFile(job));

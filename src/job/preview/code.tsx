@@ -66,12 +66,7 @@ export function Code(props: {
           aria-expanded={open}
           onClick={() => setOpen(!open)}
         >
-          {open ? '▾' : '▸'}{' '}
-          {trans._n(
-            '%1 line before your first cell',
-            '%1 lines before your first cell: rank, device and process group',
-            fold
-          )}
+          {open ? '▾' : '▸'} {foldedText(lines.slice(0, fold), trans)}
         </button>
       )}
       <div
@@ -109,4 +104,31 @@ export function Code(props: {
       </div>
     </>
   );
+}
+
+/** How many lines are before the first cell of a script, and what they define: without torch there is no device. */
+export function foldedText(
+  lines: readonly string[],
+  trans: TranslationBundle
+): string {
+  const count = lines.length;
+  const text = lines.join('\n');
+  if (/^ +torch\.distributed\.init_process_group\(/m.test(text)) {
+    return trans._n(
+      '%1 line before your first cell: rank, device and process group',
+      '%1 lines before your first cell: rank, device and process group',
+      count
+    );
+  }
+  return /^device = /m.test(text)
+    ? trans._n(
+        '%1 line before your first cell: rank and device',
+        '%1 lines before your first cell: rank and device',
+        count
+      )
+    : trans._n(
+        '%1 line before your first cell: rank and world size',
+        '%1 lines before your first cell: rank and world size',
+        count
+      );
 }

@@ -4,12 +4,12 @@ import { useMemo } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
-import { useSending } from '../../job/form/checkForm';
+import { isHindered, useSending } from '../../job/form/checkForm';
 import { INotebook } from '../../job/form/notebook';
 import { IForm } from '../../job/model/formRequest';
 import { refusalOf } from '../../job/model/refusal';
 import { RequestError } from '../../request/rest';
-import { ISweeps } from '../../tokens';
+import { ISweeps, SweepPlan } from '../../tokens';
 import { ISweepForm, wantedSweep } from '../model/formRequest';
 
 /** What begins a sweep, and who is told. */
@@ -29,6 +29,8 @@ export interface IBeginning {
   tried: () => void;
   /** Called if it can't begin. */
   hindered: () => void;
+  /** Checks the form again, and shows the plan. */
+  renew: () => Promise<SweepPlan>;
   /** Called with the server's refusal. */
   refuse: (error: RequestError) => void;
   /** Called once it has begun. */
@@ -56,7 +58,9 @@ export function useBeginning(of: IBeginning): [boolean, () => void] {
     }
     sends();
     try {
-      await notebook.save();
+      if ((await notebook.save()) && isHindered(await of.renew())) {
+        return; // the report says so, beside the script that was saved
+      }
       const begun = await sweeps.begin(
         wantedSweep(sweep, form, notebook.path, notebook.parameters)
       );

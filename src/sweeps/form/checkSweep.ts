@@ -147,6 +147,9 @@ export function refusedIn(
 export function wordsOfSweep(trans: TranslationBundle): IFindingsTexts {
   return {
     ready: trans.__('Ready to start'),
+    unsaved: trans.__(
+      'The check and the script are of the saved notebook. Start sweep saves the changes first, and checks again.'
+    ),
     warned: count =>
       trans._n('Ready, with %1 warning', 'Ready, with %1 warnings', count),
     stopped: count =>

@@ -34,7 +34,9 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
             sources: [],
             names: async () => null,
             onSaved: () => () => undefined,
-            onIdle: () => () => undefined
+            onIdle: () => () => undefined,
+            unsaved: false,
+            onUnsaved: () => () => undefined
           } as unknown as INotebook
         }
         drafts={draftsIn(null, 'sweep')}
@@ -118,7 +120,9 @@ it('previews a trial, and keeps the whole form for later until its sweep begins'
               names: async () => null,
               save: async () => false,
               onSaved: () => () => undefined,
-              onIdle: () => () => undefined
+              onIdle: () => () => undefined,
+              unsaved: false,
+              onUnsaved: () => () => undefined
             } as unknown as INotebook
           }
           drafts={drafts}

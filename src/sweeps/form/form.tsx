@@ -152,12 +152,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     [typed, defaults]
   );
   const faults = useFaults(form, defaults, trans);
-  const { checked, lastPlan, again, refuse } = useCheck({
-    ...props,
-    filled,
-    faults,
-    ask: useSweepPlan(sweeps, sweep, notebook)
-  });
+  const ask = useSweepPlan(sweeps, sweep, notebook);
+  const check = useCheck({ ...props, filled, faults, ask });
+  const { checked, unsaved, lastPlan, again, refuse, renew } = check;
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const parameters = linesOf(defaults);
@@ -180,6 +177,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
         own.length ? placeOf(own[0]) : `[aria-invalid="true"], ${FINDING_LINKS}`
       ),
     refuse,
+    renew,
     forget
   });
   if (!form) {
@@ -207,6 +205,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
           problems={problems}
           faults={faults}
           again={again}
+          unsaved={unsaved}
           focus={focus}
           preview={lastPlan && oneColumn ? () => goToPreview(whole) : null}
           trans={trans}

@@ -71,7 +71,9 @@ beforeEach(async () => {
             sources: ['dt.log(step, loss=1.0)'],
             names: async () => null,
             onSaved: () => () => undefined,
-            onIdle: () => () => undefined
+            onIdle: () => () => undefined,
+            unsaved: false,
+            onUnsaved: () => () => undefined
           } as unknown as INotebook
         }
         drafts={draftsIn(null, 'sweep')}

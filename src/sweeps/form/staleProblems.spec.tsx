@@ -50,6 +50,7 @@ it('no longer lists a problem of a sweep that was corrected, and names its field
         problems={problemsOfSweep(fields, checked, trans)}
         faults={[]}
         again={() => undefined}
+        unsaved={false}
         focus={() => undefined}
         preview={null}
         trans={trans}
@@ -93,6 +94,7 @@ it('no longer lists a problem of a job that was corrected, though two were alike
       trans={trans}
       open={() => undefined}
       openFault={() => undefined}
+      save={null}
       again={() => undefined}
       preview={null}
     />

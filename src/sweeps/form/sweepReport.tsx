@@ -25,6 +25,8 @@ export function SweepReport(props: {
   /** Errors of the fields that a job has, too. */
   faults: readonly IFault[];
   again: () => void;
+  /** Whether the notebook has code that its file lacks. */
+  unsaved: boolean;
   /** Focuses the field with a selector. */
   focus: (selector: string) => void;
   /** Shows the preview; null if it is visible anyway, or there is none. */
@@ -67,6 +69,7 @@ export function SweepReport(props: {
       open={open}
       openFault={({ field }) => focus(`[data-field='${field}']`)}
       again={props.again}
+      save={props.unsaved ? () => notebook.save() : null}
       preview={props.preview}
     />
   );

@@ -90,7 +90,7 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
 
     execute(page, "dtrain-lab:show-jobs")
     jobs = page.locator(".jp-DtrainJob-table:visible")
-    jobs.get_by_role("button", name="2 jobs of its trials").click()
+    jobs.get_by_role("button", name="Show 2 trial jobs").click()
     jobs.get_by_role("button", name="search 1").wait_for()
     assert jobs.locator("tr[data-below]").count() == 2
 

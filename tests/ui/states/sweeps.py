@@ -285,7 +285,7 @@ def _in_jobs(stage: Stage) -> None:
     stage.hear([], every)
     stage.command("dtrain-lab:show-jobs")
     stage.page.locator(VIEW).get_by_text("Sweep 0ddba11 can't be shown").wait_for()
-    stage.page.locator(VIEW).get_by_role("button", name="3 jobs of its trials").click()
+    stage.page.locator(VIEW).get_by_role("button", name="Show 3 trial jobs").click()
     stage.page.locator(VIEW).get_by_role("button", name="search 2").wait_for()
     stage.page.locator(PANEL).get_by_role("button", name="first search").wait_for()
     stage.page.mouse.move(0, 0)

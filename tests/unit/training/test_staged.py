@@ -44,6 +44,12 @@ def test_what_has_no_name_of_its_own_is_refused(paths: tuple[str, ...]) -> None:
     assert error.value.details == {"field": "stage"}
 
 
+@pytest.mark.parametrize("path", ["/", "//", "/a/.."])
+def test_the_root_is_refused_as_what_it_is(path: str) -> None:
+    with pytest.raises(BadRequest, match="The whole disk can't be copied"):
+        staging.names((path,))
+
+
 @pytest.mark.parametrize(
     ("path", "there"),
     [
