@@ -50,7 +50,7 @@ def find(calls: Mapping[int, Sequence[CollectiveCall]]) -> Mismatch | None:
 
 
 def others(found: Mismatch) -> dict[str, tuple[int, ...]]:
-    """Return the ranks at fault by what they called, the lowest rank first: they may differ among themselves."""
+    """Return the ranks at fault by what they called, the lowest rank first: they may differ."""
     kinds: dict[str, tuple[int, ...]] = {}
     for rank in found.ranks:
         call = describe(found.each[rank])
@@ -71,7 +71,9 @@ def _mismatch(kinds: Mapping[CollectiveCall, Sequence[int]]) -> Mismatch:
     # on a tie the side with the lowest rank is right, because most code is written from rank 0's view
     expected, peers = max(kinds.items(), key=lambda item: (len(item[1]), -min(item[1])))
     # by rank, and not by which call is known first: a verdict and the cell's result say the same
-    others = sorted(((c, ranks) for c, ranks in kinds.items() if c != expected), key=lambda item: min(item[1]))
+    others = sorted(
+        ((c, ranks) for c, ranks in kinds.items() if c != expected), key=lambda item: min(item[1])
+    )
     called = others[0][0]
     named = len({call.operation for call in kinds}) == len(kinds)
 
