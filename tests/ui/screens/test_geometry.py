@@ -40,7 +40,8 @@ BROKEN = {
     "stray": '<p style="width: 90px">again, or <button style="width: 88px">copy them</button>.</p>',
 }
 APART = """<p style="width: 180px"><span style="white-space: nowrap"><button
-style="padding: 0; border: 0; white-space: normal">comms.py, longfoldername20</button>,</span> in all_reduce</p>"""
+style="padding: 0; border: 0; white-space: normal">comms.py, longfoldername20</button>,</span>
+in all_reduce</p>"""
 """A link that is a box: its comma stands behind the box, far from its last word."""
 PINNED = """<div style="height: 60px; overflow-y: auto"><div><p>step<br>loss<br>batch</p><p>more</p>
 <form style="position: sticky; bottom: 0; background: white">

@@ -141,7 +141,12 @@ def _shows(verdict: Verdict, name: str = "") -> State:
     beside = f"{NOTEBOOK} .jp-Notebook" if pinned else ""
     part = (*ALL, f"{NOTEBOOK} .jp-Notebook")
     return State(
-        f"b-{name or verdict.code.replace('_', '-')}", show, part, pinned=pinned, beside=beside, contrast=pinned
+        f"b-{name or verdict.code.replace('_', '-')}",
+        show,
+        part,
+        pinned=pinned,
+        beside=beside,
+        contrast=pinned,
     )
 
 
