@@ -274,6 +274,11 @@ def is_pydevd(file: str) -> bool:
     return any(part in file for part in PYDEVD)
 
 
+def cells_frame(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame of a cell; None outside of cells."""
+    return next((f for f in reversed(frames) if f.cell is not None), None)
+
+
 def users_frame(frames: Sequence[Frame]) -> Frame | None:
     """Return the innermost frame of the user's own code; None if every frame is library code."""
     return next((f for f in reversed(frames) if not is_library(f)), None)

@@ -7,7 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from dtrain_lab.cells.errors import is_library, is_ours, users_frame
+from msgspec.structs import replace
+
+from dtrain_lab.cells.errors import cells_frame, is_library, is_ours, users_frame
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.head.ownership.rank_ownership import StackReader
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
@@ -92,8 +94,14 @@ class Stacks:
     async def _find(self, ranks: tuple[int, ...]) -> None:
         for rank, here in (await self._read(ranks, main_only=True, within_s=WHERE_WITHIN_S)).items():
             frame = users_frame(here.frames)
-            place = (self.location(rank, frame), frame.source) if frame is not None else None
+            place = (self._called(rank, here.frames, frame), frame.source) if frame is not None else None
             self._collector.awaited.found(rank, activity.activity(here.frames), place)
+
+    def _called(self, rank: int, frames: Sequence[Frame], frame: Frame) -> Where:
+        """Return a frame's location, and that of the cell's line that called it if it is in a file."""
+        at = self.location(rank, frame)
+        caller = cells_frame(frames) if frame.cell is None else None
+        return at if caller is None else replace(at, called_from=self.location(rank, caller))
 
     def _stack(self, rank: int, here: links.StacksRead | None) -> Stack:
         if here is not None:

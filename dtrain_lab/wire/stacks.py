@@ -11,7 +11,8 @@ class Where(Struct, frozen=True):
     """A place in the user's code. Lines count from 1 and include the magic's line.
 
     `cell` is the cell's name, `[7]`, and `cell_kind` its kind; `cell_id` is its id in the notebook, known
-    before the cell has a name.
+    before the cell has a name. `called_from`: of a place in a file, the innermost line of a cell that called
+    it, if that is known.
     """
 
     notebook: str | None = None
@@ -21,6 +22,7 @@ class Where(Struct, frozen=True):
     line: int | None = None
     cell_id: str | None = None
     cell_kind: CellKind = "cell"
+    called_from: Where | None = None
 
 
 class StackFrame(Struct, frozen=True):

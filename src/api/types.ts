@@ -5034,9 +5034,12 @@ export interface components {
          * @description A place in the user's code. Lines count from 1 and include the magic's line.
          *
          *     `cell` is the cell's name, `[7]`, and `cell_kind` its kind; `cell_id` is its id in the notebook, known
-         *     before the cell has a name.
+         *     before the cell has a name. `called_from`: of a place in a file, the innermost line of a cell that called
+         *     it, if that is known.
          */
         Where: {
+            /** @default null */
+            called_from: components["schemas"]["Where"] | null;
             /** @default null */
             cell: string | null;
             /** @default null */

@@ -209,13 +209,16 @@ it("tells the end of one's own interrupt without an alarm", async () => {
     trans,
     () => undefined
   );
+  const calls =
+    'Rank 1 called all_reduce and rank 2 called barrier where rank 0 called broadcast.';
+  const sentence = `${calls} Ranks 0–2 were interrupted in all_reduce, barrier and broadcast; variables are kept.`;
   const record = (interrupted: boolean): CellRecord =>
     ({
       started_at: 1,
       cell: '[3]',
       kind: 'cell',
       notebook: '/x/train.ipynb',
-      result: { sentence: 'Ranks 0–1 were interrupted.', interrupted }
+      result: { sentence, interrupted }
     }) as unknown as CellRecord;
   const cells = vi.spyOn(actions, 'cells');
   const records = new KernelRecords();
@@ -242,6 +245,8 @@ it("tells the end of one's own interrupt without an alarm", async () => {
   };
   await end(true);
   expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([0, 1]);
+  // whole sentences, since JupyterLab cuts a long text; the cell has all
+  expect(calm.mock.calls[0][0]).toBe(`train.ipynb [3]: ${calls}`);
   await end(false);
   expect([alarm.mock.calls.length, calm.mock.calls.length]).toEqual([1, 1]);
 });

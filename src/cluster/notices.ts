@@ -200,6 +200,23 @@ export function announceCells(
   });
 }
 
+/** Characters of a notification's text; JupyterLab cuts a longer one. */
+const MOST_TOLD = 140;
+
+/** As many sentences of a result as fit behind its place, and at least the first: the cell has all. */
+function fitting(text: string, place: string): string {
+  const [first, ...more] = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
+  let said = first;
+  for (const sentence of more) {
+    const longer = `${said} ${sentence}`;
+    if (`${place}: ${longer}`.length > MOST_TOLD) {
+      break;
+    }
+    said = longer;
+  }
+  return said;
+}
+
 async function tell(
   cluster: Cluster,
   startedAt: number,
@@ -216,7 +233,7 @@ async function tell(
   const name = notebook ? records.notebookName(notebook) : cluster.name;
   const place = trans.__('%1 %2', name, record.cell);
   tellOnce(notebook ? [notebook] : [], () => {
-    const ended = trans.__('%1: %2', place, result.sentence);
+    const ended = trans.__('%1: %2', place, fitting(result.sentence, place));
     if (result.interrupted) {
       Notification.info(ended, { autoClose: 8000 });
     } else if (result.sentence) {

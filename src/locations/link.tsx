@@ -39,6 +39,7 @@ export function LocationLink(props: {
       args={{ ...args, byPosition: !!props.byPosition }}
       commands={commands}
       title={title}
+      wraps
     >
       {words}
     </CommandLink>

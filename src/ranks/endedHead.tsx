@@ -36,7 +36,8 @@ export function StateHead(
                 time
               )
             : trans.__(
-                'This cluster has ended. These values are from %1.',
+                'Cluster %1 has ended. These values are from %2.',
+                props.name,
                 time
               )}
         </p>
@@ -65,18 +66,25 @@ export function StateHead(
 
 /** What is known of a cluster that had ended before this page could show its ranks. */
 export function Ended(props: IViewProps): JSX.Element | null {
-  const { trans } = props;
+  const { name, trans } = props;
   const ending = props.ending.current;
-  if (ending?.cluster) {
-    return <EndedHead {...props} cluster={ending.cluster} />;
-  }
   // the server has not answered yet
   return ending ? (
-    <p className="jp-DtrainUi-note" role="status">
-      {ending.at === null
-        ? trans.__('This cluster has ended.')
-        : trans.__('This cluster ended at %1.', formatClock(ending.at))}
-    </p>
+    <>
+      <p className="jp-DtrainUi-note" role="status">
+        {ending.cluster || ending.at === null
+          ? trans.__('Cluster %1 has ended.', name)
+          : trans.__(
+              'Cluster %1 ended at %2.',
+              name,
+              formatClock(ending.at)
+            )}{' '}
+        {trans.__(
+          'The values of its ranks are not kept when the page reloads.'
+        )}
+      </p>
+      {ending.cluster && <EndedHead {...props} cluster={ending.cluster} />}
+    </>
   ) : null;
 }
 

@@ -89,9 +89,9 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   const ends = [makeCluster({ state: 'stopping', ranks })];
   model.receive(makeFrame(ends));
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   await leaveAndComeBack();
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   expect(view.node.querySelectorAll('[data-square]')).toHaveLength(2);
   expect(view.node.textContent).toContain('idle 2');
 });
@@ -106,7 +106,7 @@ it('has the metrics of a cluster that ended while it was in the background, up t
   model.receive(makeFrame([makeCluster({ state: 'stopping', ranks: starts })]));
   model.receive(makeFrame([]));
   view.show();
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   expect(view.node.textContent).toContain('busy 2');
   expect(view.node.textContent).toContain('At its end, by node');
 });
@@ -138,7 +138,7 @@ it('says in the past what the ranks of a cluster did whose head was killed', asy
   expect(glyph()).toBe('busy');
   clock.mockReturnValue(1_060_000);
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   const said = view.node.textContent.replace(/\s/g, ' ');
   // as in the panel, and what was so when the page last heard of it
   expect(head().textContent).toMatch(/^stoppedEnded\./);
@@ -182,7 +182,7 @@ it('gives no advice on a cluster that has ended', async () => {
   model.receive(makeFrame([advised]));
   await drawn('Advice would be a guess.');
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   expect(view.node.textContent).not.toContain('Advice');
 });
 
@@ -240,7 +240,7 @@ it('shows the time at which it was paused, and the latest state once it goes on'
   await leaveAndComeBack();
   await drawn('busy 2');
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These values are from ');
+  await drawn('Cluster local-2 has ended. These values are from ');
   expect(view.node.textContent).toContain('busy 2');
   pause();
   await drawn('idle 2');
@@ -257,7 +257,7 @@ it('says on its tab when its cluster has ended: a new one may have the same name
   const values = { by: 'server', at: at / 1000 };
   const ended = { c1: { code: 'stopping', values, text: 'Stopped.' } };
   model.receive(makeFrame([makeCluster({ id: 'c2' })], { ended }));
-  expect(view.title.label).toBe(`Ranks (ended ${formatClock(at)}): local-2`);
+  expect(view.title.label).toBe(`Ranks: local-2 (ended ${formatClock(at)})`);
 });
 
 it('says why and when its cluster has ended after the page was loaded anew, and offers to start it again', async () => {
@@ -277,6 +277,9 @@ it('says why and when its cluster has ended after the page was loaded anew, and 
   show(model, kept);
   await drawn('Stopped from a terminal at');
   expect(view.title.label).toBe(label);
+  await drawn(
+    'Cluster local-2 has ended. The values of its ranks are not kept'
+  );
   const buttons = (): string[] =>
     [...view.node.querySelectorAll('button')].map(b => b.textContent);
   expect(buttons()).toEqual(['Start again']);
@@ -295,7 +298,7 @@ it('does not say that a cluster has ended before the server has answered', async
   MessageLoop.flush();
   expect(view.node.textContent).toBe('');
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended.');
+  await drawn('Cluster local-2 has ended.');
   expect(view.args.ended).toEqual({ at: null, cluster: null });
   expect(readEnding(view.args.ended)).toBeNull();
 });

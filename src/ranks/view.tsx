@@ -137,7 +137,6 @@ export interface IRanksArgs {
 export class RanksView extends VisibleWidget {
   constructor(
     private _props: Omit<IViewProps, 'snapshots' | 'ending'> & {
-      name: string;
       /** What a page has known before it was loaded anew. */
       ended: IEnding | null;
     }
@@ -180,8 +179,8 @@ export class RanksView extends VisibleWidget {
     this.title.label = !ended
       ? trans.__('Ranks: %1', name)
       : ended.at === null
-        ? trans.__('Ranks (ended): %1', name)
-        : trans.__('Ranks (ended %1): %2', formatClock(ended.at), name);
+        ? trans.__('Ranks: %1 (ended)', name)
+        : trans.__('Ranks: %1 (ended %2)', name, formatClock(ended.at));
     this.title.caption = this.title.label;
     this.update();
   }

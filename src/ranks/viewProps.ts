@@ -16,6 +16,8 @@ export interface IViewProps {
   adviceState: IAdviceState;
   records: IKernelRecords;
   id: string;
+  /** Name of the cluster. */
+  name: string;
   snapshots: LastSnapshot;
   ending: Ending;
   model: ILiveState;

@@ -16,6 +16,7 @@ function frame(line: number, library = false): StackFrame {
       cell: library ? null : '[7]',
       cell_id: null,
       cell_kind: 'cell' as const,
+      called_from: null,
       file: library ? '/venv/site-packages/torch/autograd.py' : null,
       function: library ? 'backward' : '<module>',
       line

@@ -22,6 +22,7 @@ it('keeps the stacks of a cluster that has ended, and asks its ranks no more', a
           cell: '[2]',
           cell_id: null,
           cell_kind: 'cell',
+          called_from: null,
           file: null,
           function: 'rest',
           line: 4

@@ -178,12 +178,19 @@ class StatusItem extends ReactWidget {
           onClick={() => void showPanel(this._commands)}
         >
           <Glyph kind={glyph} label={word} />
-          <span>
-            {short}
-            <span className="jp-DtrainStatus-more">
-              {text.slice(short.length)}
+          {text.startsWith(short) ? (
+            <span>
+              {short}
+              <span className="jp-DtrainStatus-more">
+                {text.slice(short.length)}
+              </span>
             </span>
-          </span>
+          ) : (
+            <span>
+              <span className="jp-DtrainStatus-more">{text}</span>
+              <span className="jp-DtrainStatus-brief">{short}</span>
+            </span>
+          )}
         </button>
         {stuck && (
           <button

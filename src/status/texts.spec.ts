@@ -71,6 +71,28 @@ it('says another problem by its code, and not by its English text', () => {
   expect(statusText(failed, trans)).toBe('local-2 has failed: no disk');
 });
 
+it('says of each rank what it called, and no more where there is little room', () => {
+  const verdict = makeVerdict({
+    kind: 'mismatch',
+    code: 'mismatch',
+    ranks: [1, 2],
+    peers: [0],
+    values: {
+      called: 'all_reduce float32[1000]',
+      expected: 'broadcast float32[1000] from rank 0',
+      calls: [
+        { ranks: '1', call: 'all_reduce float32[1000]' },
+        { ranks: '2', call: 'barrier' }
+      ]
+    }
+  });
+  const cluster = withMetrics({ verdicts: [verdict] });
+  expect(statusOf(cluster, 'open', trans)).toMatchObject({
+    text: 'local-2: rank 1 called all_reduce, rank 2 barrier, rank 0 broadcast, 14\u00a0s',
+    short: 'local-2: collectives differ, 14\u00a0s'
+  });
+});
+
 it('leaves the last metric out where there is little room, and all of them once it has ended', () => {
   const metrics = { samples_per_s: 1286, comm_overhead: 0.23, current: true };
   const cluster = withMetrics(metrics);

@@ -24,16 +24,17 @@ import {
 import { ranksIn } from '../metrics/rankSets';
 import { isVague, shareInText } from '../metrics/share';
 import { alarmOf, holdUpOf } from '../verdicts/verdict';
-import { briefly } from '../verdicts/texts';
+import { briefly, shortly } from '../verdicts/texts';
 
 /** "rank 5 is stuck", for a cluster that needs attention. */
 export function problemWords(
   cluster: Cluster,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  short = false
 ): string {
   const alarm = alarmOf(cluster.metrics);
   if (alarm) {
-    return briefly(alarm, trans);
+    return (short ? shortly : briefly)(alarm, trans);
   }
   const { code, values } = cluster.summary;
   if (code === 'failing') {
@@ -121,7 +122,7 @@ function startWords(
 /** Contents of the status bar. */
 export interface IStatus {
   text: string;
-  /** Its beginning, which is shown alone if there is little room. */
+  /** What is shown of it if there is little room: its beginning, or in fewer words. */
   short: string;
   glyph: GlyphKind;
   /** The glyph's text. */
@@ -257,7 +258,7 @@ function stuckText(job: Job, trans: TranslationBundle): string {
  * "sft-8: rank 5 is stuck, 14 s", "local-4: 4 ranks · 2,140 samples/s · communication 12 %".
  *
  * @param now - seconds since 1970
- * @param short - without its last metric
+ * @param short - without its last metric; of a problem, without its details
  */
 export function statusText(
   cluster: Cluster,
@@ -267,7 +268,7 @@ export function statusText(
   const { name } = cluster;
   if (needsAttention(cluster)) {
     const since = alarmOf(cluster.metrics)?.since_s ?? null;
-    const words = problemWords(cluster, trans);
+    const words = problemWords(cluster, trans, short);
     if (words.startsWith(`${name} `)) {
       return words; // the sentence of a cluster that has failed begins with its name
     }

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Verdict } from '../tokens';
 import { formatCount, formatRanks } from '../metrics/format';
+import { ranksIn } from '../metrics/rankSets';
 import { knownShare } from '../metrics/share';
 
 /**
@@ -42,13 +43,7 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
       );
     case 'mismatch':
       return values.called && values.expected
-        ? trans._n(
-            'rank %2 called %3, %4',
-            'ranks %2 called %3, %4',
-            count,
-            ranks,
-            ...calls(verdict, trans)
-          )
+        ? callsText(verdict, trans)
         : bare(text);
     case 'extra':
       return trans._n(
@@ -94,6 +89,34 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
         : trans.__('this machine is too busy to tell which rank is slow');
     default:
       return bare(text);
+  }
+}
+
+/** As `briefly`, in half of its room: what differs can be read in full elsewhere. */
+export function shortly(verdict: Verdict, trans: TranslationBundle): string {
+  const { code, ranks, operation } = verdict;
+  const named = formatRanks(ranks);
+  switch (code) {
+    case 'mismatch':
+      return trans.__('collectives differ');
+    case 'extra':
+      return trans.__('one %1 too many', operation ?? trans.__('collective'));
+    case 'deaf':
+      return trans._n(
+        'rank %2 does not answer',
+        'ranks %2 do not answer',
+        ranks.length,
+        named
+      );
+    case 'halted':
+      return trans._n(
+        'rank %2 is stopped',
+        'ranks %2 are stopped',
+        ranks.length,
+        named
+      );
+    default:
+      return briefly(verdict, trans);
   }
 }
 
@@ -144,22 +167,44 @@ export function busyNote(
       );
 }
 
-/** Calls of ranks and of their peers; shapes are named only if they differ. */
-function calls(
-  { values, peers }: Verdict,
+/**
+ * "rank 1 called all_reduce, rank 2 barrier, rank 0 broadcast": ranks at fault, which may differ among
+ * themselves, and their peers. Shapes are named only where two have the same operation.
+ */
+function callsText(
+  { values, ranks, peers }: Verdict,
   trans: TranslationBundle
-): [string, string] {
-  let [called, expected] = [`${values.called}`, `${values.expected}`];
-  const names = [called, expected].map(call => call.split(' ')[0]);
-  if (names[0] !== names[1]) {
-    [called, expected] = names;
-  }
-  return [
-    called,
-    peers.length === 1
-      ? trans.__('rank %1 %2', peers[0], expected)
-      : trans.__('others %1', expected)
+): string {
+  const told = values.calls as { ranks: string; call: string }[] | undefined;
+  // a head of an earlier version tells only the first call
+  const [first, ...more] = told ?? [
+    { ranks: formatRanks(ranks), call: `${values.called}` }
   ];
+  const all = [first.call, ...more.map(m => m.call), `${values.expected}`];
+  const names = all.map(call => call.split(' ')[0]);
+  const said = new Set(names).size === all.length ? names : all;
+  const of = (named: readonly number[], call: string): string =>
+    trans._n(
+      'rank %2 %3',
+      'ranks %2 %3',
+      named.length,
+      formatRanks(named),
+      call
+    );
+  const at = ranksIn(first.ranks);
+  return [
+    trans._n(
+      'rank %2 called %3',
+      'ranks %2 called %3',
+      at.length,
+      formatRanks(at),
+      said[0]
+    ),
+    ...more.map((m, i) => of(ranksIn(m.ranks), said[i + 1])),
+    peers.length === 1
+      ? of(peers, said[said.length - 1])
+      : trans.__('others %1', said[said.length - 1])
+  ].join(', ');
 }
 
 /** Without its full stop. */

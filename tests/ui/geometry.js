@@ -75,6 +75,10 @@
           .filter(box => Math.min(box.bottom, own.bottom) - Math.max(box.top, own.top) > own.height / 2);
         const left = beside.some(box => box.left < own.left - EDGE);
         const right = beside.some(box => box.right > own.right + EDGE);
+        const gap = own.left - Math.max(...beside.filter(box => box.left < own.left - EDGE).map(box => box.right));
+        if (own.width && left && mark !== '·' && gap > own.height) {
+          tell('stray', element, `"${mark}" stands ${Math.round(gap)} px behind its text in "${textOf(block)}"`);
+        }
         if (own.width && (!left || (mark === '·' && !right))) {
           tell('stray', element, `"${mark}" ${left ? 'ends' : 'begins'} a line of "${textOf(block)}"`);
         }

@@ -191,6 +191,7 @@ def mismatched(wait: Wait, found: mismatch.Mismatch) -> Verdict:
             "peers": rank_names.compact(found.peers),
             "called": mismatch.describe(called),
             "expected": mismatch.describe(found.expected),
+            "calls": [{"ranks": rank_names.compact(r), "call": c} for c, r in mismatch.others(found).items()],
             "seconds": round(wait.since_s),
         },
         text=found.text,

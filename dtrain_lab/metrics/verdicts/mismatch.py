@@ -49,6 +49,15 @@ def find(calls: Mapping[int, Sequence[CollectiveCall]]) -> Mismatch | None:
     return None
 
 
+def others(found: Mismatch) -> dict[str, tuple[int, ...]]:
+    """Return the ranks at fault by what they called, the lowest rank first: they may differ."""
+    kinds: dict[str, tuple[int, ...]] = {}
+    for rank in found.ranks:
+        call = describe(found.each[rank])
+        kinds[call] = (*kinds.get(call, ()), rank)
+    return kinds
+
+
 def describe(call: CollectiveCall) -> str:
     """Describe a call, as `all_reduce float32[1000]` or `broadcast float32[8, 8] from rank 0`."""
     shape = f"[{', '.join(map(str, call.shape))}]" if call.dtype else ""
@@ -59,11 +68,13 @@ def describe(call: CollectiveCall) -> str:
 
 
 def _mismatch(kinds: Mapping[CollectiveCall, Sequence[int]]) -> Mismatch:
-    # on a tie the side without rank 0 is blamed, because most code is written from rank 0's view
-    ordered = sorted(kinds.items(), key=lambda item: (len(item[1]), 0 in item[1]))
-    called = ordered[0][0]
-    expected, peers = ordered[-1]
-    others = ordered[:-1]
+    # on a tie the side with the lowest rank is right, because most code is written from rank 0's view
+    expected, peers = max(kinds.items(), key=lambda item: (len(item[1]), -min(item[1])))
+    # by rank, and not by which call is known first: a verdict and the cell's result say the same
+    others = sorted(
+        ((c, ranks) for c, ranks in kinds.items() if c != expected), key=lambda item: min(item[1])
+    )
+    called = others[0][0]
     named = len({call.operation for call in kinds}) == len(kinds)
 
     def as_called(call: CollectiveCall) -> str:

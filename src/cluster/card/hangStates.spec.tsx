@@ -113,6 +113,43 @@ it('says that a rank has finished the cell where others wait for it, and offers 
   expect(text).toContain('Interrupt, keep variables');
 });
 
+it('names the line of a file, and that of the cell which called it', () => {
+  const cell = {
+    notebook: 'a.ipynb',
+    cell: '[4]',
+    cell_id: null,
+    cell_kind: 'cell' as const,
+    called_from: null,
+    file: null,
+    function: '<module>',
+    line: 5
+  };
+  const where = {
+    ...cell,
+    notebook: null,
+    cell: null,
+    file: '/x/comms.py',
+    line: 20,
+    called_from: cell
+  };
+  const place = { left: false, sequence: null, bytes: null, where };
+  const verdict = makeVerdict({
+    standings: [
+      { ...place, ranks: [1], blamed: true, operation: null },
+      { ...place, ranks: [0], blamed: false, operation: 'all_reduce' }
+    ]
+  });
+  const { metrics } = makeCluster();
+  const text = headText(
+    makeCluster({ metrics: { ...metrics, verdicts: [verdict] } })
+  )
+    .replace(/\|+/g, '')
+    .replace(/\s/g, ' ');
+  const line = 'comms.py, line 20, called from cell [4], line 5';
+  expect(text).toContain(`Rank 1${line}`);
+  expect(text).toContain(`Rank 0${line}, in all_reduce`);
+});
+
 it('says of a rank that has left the collective on which ranks disagree that it called it', () => {
   const place = { operation: 'all_reduce', sequence: 1, where: null };
   const verdict = makeVerdict({

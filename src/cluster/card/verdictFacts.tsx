@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
+import { ILocation } from '../../locations/location';
 import { LocationLink } from '../../locations/link';
 import { locationText } from '../../locations/texts';
 import { Cluster, HangPosition, Job, Verdict } from '../../tokens';
@@ -42,7 +43,7 @@ export function VerdictFacts(props: {
   );
 }
 
-/** "cell [7], line 10, in all_reduce, collective no. 22,093 of this cell, 25 MiB". */
+/** "data.py, line 40, called from cell [7], line 10, in all_reduce, collective no. 22,093 of this cell, 25 MiB". */
 function Position(props: {
   position: HangPosition;
   verdict: Verdict;
@@ -51,9 +52,10 @@ function Position(props: {
   trans: TranslationBundle;
   submitted?: string;
 }): JSX.Element {
-  const { position, submitted, trans } = props;
+  const { position, trans } = props;
   const { where } = position;
   const known = locationText(where, trans) !== null;
+  const caller = where?.called_from ?? null;
   const doing = doingOf(position, trans);
   if (!known && !doing) {
     return (
@@ -66,19 +68,14 @@ function Position(props: {
   return (
     <>
       {where && known && (
-        <span className="jp-DtrainUi-withMark">
-          <LocationLink
-            place={
-              submitted && where.cell
-                ? { ...where, notebook: submitted }
-                : where
-            }
-            byPosition={submitted !== undefined}
-            commands={props.commands}
-            trans={props.trans}
-          />
-          {doing ? ',' : ''}
-        </span>
+        <Place {...props} place={where} follows={!!(caller || doing)} />
+      )}
+      {known && caller && (
+        <>
+          {' '}
+          {trans.__('called from')}{' '}
+          <Place {...props} place={caller} follows={!!doing} />
+        </>
       )}
       {known && doing ? ' ' : ''}
       {position.sequence === null ? (
@@ -93,5 +90,29 @@ function Position(props: {
         </span>
       )}
     </>
+  );
+}
+
+/** Link to a place, with the comma before what follows. */
+function Place(props: {
+  place: ILocation;
+  follows: boolean;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  submitted?: string;
+}): JSX.Element {
+  const { place, submitted } = props;
+  return (
+    <span className="jp-DtrainUi-withMark">
+      <LocationLink
+        place={
+          submitted && place.cell ? { ...place, notebook: submitted } : place
+        }
+        byPosition={submitted !== undefined}
+        commands={props.commands}
+        trans={props.trans}
+      />
+      {props.follows ? ',' : ''}
+    </span>
   );
 }

@@ -30,7 +30,9 @@ export function positionText(
   cluster: Cluster,
   trans: TranslationBundle
 ): string {
-  const place = locationText(position.where, trans);
+  const at = locationText(position.where, trans);
+  const caller = locationText(position.where?.called_from, trans);
+  const place = at && caller ? trans.__('%1, called from %2', at, caller) : at;
   const doing = doingOf(position, trans);
   return place && doing
     ? trans.__('%1, %2', place, doing)

@@ -85,7 +85,10 @@ export class RankMarks {
     private _model: DebugModel,
     private _debug: IDebugger,
     private _tracker: INotebookTracker,
-    private _clusters: Pick<ILiveState, 'clusters' | 'jobs' | 'changed'>,
+    private _clusters: Pick<
+      ILiveState,
+      'clusters' | 'jobs' | 'ignored' | 'changed'
+    >,
     private _trans: TranslationBundle,
     private _unreported: () => readonly SetBreakpoint[]
   ) {
@@ -118,7 +121,8 @@ export class RankMarks {
       p => p.sessionContext.session?.path === path
     );
     const { view } = this._model;
-    const shown = view && withAlarm(view, this._alarm);
+    const shown =
+      view && withAlarm(view, { alarm: this._alarm, ignored: null });
     const points = view?.on ? view.points : this._unreported();
     if (panel !== this._last) {
       this._each(this._last, () => []);

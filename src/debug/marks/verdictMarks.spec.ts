@@ -29,6 +29,7 @@ function at(cell: string | null, line: number): HangPosition['where'] {
     cell,
     cell_id: cell && `id-${cell}`,
     cell_kind: 'cell',
+    called_from: null,
     file: cell ? null : '/home/me/work/data.py',
     function: null,
     line
@@ -58,6 +59,25 @@ it('says at their lines who is stuck and who waits', () => {
     ['[7]', 6, 'stuck', 'rank 5 is here'],
     ['[7]', 10, 'waits', 'ranks 0–4, 6–7 wait here'],
     ['[3]', 2, 'waits', 'rank 8 waits here']
+  ]);
+});
+
+it('marks the line of a cell that called the function of a file in which ranks are', () => {
+  const within = (line: number): HangPosition['where'] => {
+    const called_from = at('[7]', line);
+    return { ...at(null, 20)!, called_from };
+  };
+  const standings = [
+    stands({ ranks: [1], blamed: true, operation: null, where: within(5) }),
+    stands({ ranks: [0, 2], where: within(6) })
+  ];
+  const { metrics } = makeCluster();
+  const verdicts = [makeVerdict({ standings })];
+  const cluster = makeCluster({ metrics: { ...metrics, verdicts } });
+  const marks = marksOfVerdict(cluster, trans);
+  expect(marks.map(m => [m.place.cell, m.line, m.kind, m.text])).toEqual([
+    ['[7]', 5, 'stuck', 'rank 1 is here, in data.py, line\u00a020'],
+    ['[7]', 6, 'waits', 'ranks 0, 2 wait here, in data.py, line\u00a020']
   ]);
 });
 

@@ -4,6 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ILocation } from '../../locations/location';
 import { indexIn, openNotebookOf } from '../../locations/open';
+import { locationText } from '../../locations/texts';
 import { Cluster, IKernelRecords, ILiveState } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
 import { alarmOf } from '../../verdicts/verdict';
@@ -17,7 +18,7 @@ export interface IPlacedMark extends IMark {
   place: ILocation;
 }
 
-/** Marks at the lines of cells while ranks are stuck; none otherwise. */
+/** Marks at the lines of cells that ranks are in, or have called a file's function from, while they are stuck. */
 export function marksOfVerdict(
   cluster: Cluster,
   trans: TranslationBundle
@@ -25,15 +26,21 @@ export function marksOfVerdict(
   const alarm = alarmOf(cluster.metrics);
   const marks: IPlacedMark[] = [];
   for (const { ranks, blamed, where } of alarm?.standings ?? []) {
-    if (where?.cell && where.line) {
+    const place = where?.cell ? where : where?.called_from;
+    if (place?.cell && place.line) {
+      const text =
+        blamed && alarm?.code === 'computing'
+          ? computing(ranks, trans)
+          : words(ranks, blamed, trans);
       marks.push({
-        place: where,
-        line: where.line,
+        place,
+        line: place.line,
         kind: blamed ? 'stuck' : 'waits',
+        // the cell's line calls a function in a file, in which they are
         text:
-          blamed && alarm?.code === 'computing'
-            ? computing(ranks, trans)
-            : words(ranks, blamed, trans)
+          place === where
+            ? text
+            : trans.__('%1, in %2', text, locationText(where, trans) ?? '')
       });
     }
   }

@@ -6,7 +6,7 @@ import { isCell, lineOf } from './texts';
 
 /** A breakpoint of JupyterLab, with its conditions on ranks. */
 export interface IPoint {
-  /** Its line, as the ranks' places and the messages of conditions name it: "cell [9], line 6", "model.py:42". */
+  /** Its line, as the messages of conditions name it: "cell [9], line 6", "model.py:42". */
   name: string;
   path: string;
   line: number;

@@ -49,7 +49,7 @@ it('says where a rank is in a few letters', () => {
   );
   const file = { file: '/home/me/model.py', line: 42, function: 'f' };
   expect(placeOf(rank(0, { place: file }), false, cells, none, trans)).toBe(
-    'model.py:42'
+    'model.py, line\u00a042'
   );
   const waiting = rank(0, { phase: 'running', operation: waits });
   expect(placeOf(waiting, false, cells, none, trans)).toBe('waits');

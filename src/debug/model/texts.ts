@@ -57,7 +57,7 @@ export function doneIn(
 }
 
 /**
- * Where a rank is, in a few words: "cell [7], line 6", "model.py:42", "waits", "stuck", "runs".
+ * Where a rank is, in a few words: "cell [7], line 6", "model.py, line 42", "waits", "stuck", "runs".
  *
  * @param ended - whether its whole cluster has
  * @param done - ranks that have finished the cell in which others are
@@ -87,11 +87,21 @@ export function placeOf(
   const name = isCell(file)
     ? cells.nameOfRanks(file)
     : file.slice(file.lastIndexOf('/') + 1);
-  return lineOf({ path: file, name, line }, trans);
+  return rankLineOf({ path: file, name, line }, trans);
+}
+
+/** The line that a rank is in, as links name it: "cell [7], line 6", "model.py, line 42". */
+export function rankLineOf(
+  at: { path: string; name: string; line: number },
+  trans: TranslationBundle
+): string {
+  return isCell(at.path)
+    ? lineOf(at, trans)
+    : trans.__('%1, line\u00a0%2', at.name, at.line);
 }
 
 /**
- * A line, the same wherever it is named: "cell [7], line 6", "model.py:42".
+ * A line, the same wherever breakpoints name it: "cell [7], line 6", "model.py:42".
  *
  * @param at.name - the name of its cell, or the path if the cell is not open; the name of its file.
  */
@@ -183,12 +193,29 @@ export function sentence(
             '%1 ranks run. No breakpoint has been reached yet.',
             count('running')
           )
-        : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
+        : runningRanks(view, trans);
     case 'paused':
       return pausedText(view, count('paused'), trans);
     default:
       return view.sentence;
   }
+}
+
+/** How many ranks run, and how many of them wait in a collective. */
+function runningRanks(
+  { ranks }: Pick<DebugView, 'ranks'>,
+  trans: TranslationBundle
+): string {
+  const running = ranks.filter(r => r.phase === 'running');
+  const waiting = running.filter(r => r.operation).length;
+  return waiting && waiting < running.length
+    ? trans._n(
+        '%2 ranks run; %1 of them waits.',
+        '%2 ranks run; %1 of them wait.',
+        waiting,
+        running.length
+      )
+    : trans._n('%1 rank runs.', '%1 ranks run.', running.length);
 }
 
 /** Ranks that take the user's step. */

@@ -19,6 +19,8 @@ export interface IDebuggedWorld {
   job: string | null;
   /** Why its ranks don't continue by themselves; null if they do. */
   alarm: Verdict | null;
+  /** An alarm that the user has put aside: ranks wait as before. */
+  ignored: Verdict | null;
 }
 
 /** How a notebook whose debugger was refused gets at the ranks that another notebook debugs. */
@@ -31,15 +33,23 @@ export interface ITakeOver {
   execute: () => Promise<void>;
 }
 
+/** What of the live state tells of the debugged world. */
+type IWorlds = Pick<ILiveState, 'clusters' | 'jobs' | 'ignored'>;
+
 /** The cluster or job that is debugged; without name and alarm while the server doesn't report it. */
 export function worldOf(
-  { clusters, jobs }: Pick<ILiveState, 'clusters' | 'jobs'>,
+  worlds: IWorlds,
   view: Pick<DebugView, 'world'> | null
 ): IDebuggedWorld {
+  const { clusters, jobs } = worlds;
   const its = (world: Cluster | Job): boolean => world.id === view?.world;
   const job = jobs.find(its);
   const metrics = (clusters.find(its) ?? job)?.metrics;
-  return { job: job?.name ?? null, alarm: metrics ? alarmOf(metrics) : null };
+  return {
+    job: job?.name ?? null,
+    alarm: metrics ? alarmOf(metrics) : null,
+    ignored: view ? worlds.ignored(view.world) : null
+  };
 }
 
 /** Whether a debugger holds ranks, also one that this page is not connected to. */
@@ -58,11 +68,15 @@ export function areAnyHeld({
  * The debugger asks ranks for their positions only while one is paused: of ranks that are stuck otherwise, it
  * knows only that they run. The head watches them all the time.
  */
-export function withAlarm(view: DebugView, alarm: Verdict | null): IShownView {
-  if (!alarm || view.code !== 'running') {
+export function withAlarm(
+  view: DebugView,
+  { alarm, ignored }: Pick<IDebuggedWorld, 'alarm' | 'ignored'>
+): IShownView {
+  const verdict = alarm ?? ignored;
+  if (!verdict || view.code !== 'running') {
     return view;
   }
-  const { operation, sequence } = alarm;
+  const { operation, sequence } = verdict;
   const waits = {
     name: operation ?? '',
     sequence,
@@ -73,11 +87,13 @@ export function withAlarm(view: DebugView, alarm: Verdict | null): IShownView {
     if (rank.phase !== 'running') {
       return rank;
     }
-    return alarm.ranks.includes(rank.rank)
+    return alarm?.ranks.includes(rank.rank)
       ? { ...rank, stuck: alarm.code }
-      : alarm.peers.includes(rank.rank)
+      : verdict.peers.includes(rank.rank)
         ? { ...rank, operation: rank.operation ?? waits }
         : rank;
   });
-  return { ...view, code: alarm.code, sentence: alarm.text, ranks };
+  return alarm
+    ? { ...view, code: alarm.code, sentence: alarm.text, ranks }
+    : { ...view, ranks };
 }

@@ -297,7 +297,7 @@ it('looks where a cell was interrupted if it has not failed', async () => {
   end();
 });
 
-it('breaks the place of a file before its line only, and names it in full', async () => {
+it('names the place of a file as its links do, and in full when pointed at', async () => {
   const all = view(0);
   const [rank] = all.ranks;
   const place = { file: '/home/me/mylib.py', function: 'step', line: 19 };
@@ -308,9 +308,9 @@ it('breaks the place of a file before its line only, and names it in full', asyn
     return found!;
   });
   expect(square.querySelector(':scope > span:last-child')?.innerHTML).toBe(
-    'mylib.py<wbr>:19'
+    'mylib.py, line&nbsp;19'
   );
-  expect(square.title).toBe('step · x:19');
+  expect(square.title).toBe('step · x, line\u00a019');
   end();
 });
 

@@ -13,8 +13,8 @@ import {
   glyphOf,
   hasEnded,
   ICellLookup,
-  lineOf,
   placeOf,
+  rankLineOf,
   sentence
 } from '../model/texts';
 import { IShownView, ITakeOver } from '../model/world';
@@ -210,20 +210,11 @@ function Grid(props: ISending): JSX.Element {
 }
 
 /**
- * A place, as a square may be too narrow for it: the whole number of a cell, "[16]," and that of a file's line,
- * ":19", may be on the next line. Names are cut rather than broken; the whole place is seen when pointed at.
+ * A place, as a square may be too narrow for it: the whole number of a cell, "[16],", and that of a line may be on
+ * the next line. Names are cut rather than broken; the whole place is seen when pointed at.
  */
-function inParts(place: string): JSX.Element {
-  const [name, line] = place.replace(/\u00a0(?=\[)/, ' ').split(/(?=:\d+$)/, 2);
-  return line === undefined ? (
-    <>{name}</>
-  ) : (
-    <>
-      {name}
-      <wbr />
-      {line}
-    </>
-  );
+function inParts(place: string): string {
+  return place.replace(/\u00a0(?=\[)/, ' ');
 }
 
 /** Where a rank has stopped, with the whole path of its file: "step · cell [7], line 6". */
@@ -234,7 +225,7 @@ function inFull(
 ): string {
   const { file: path, line } = place;
   const name = lookup.nameOfRanks(path);
-  return `${place.function} · ${lineOf({ path, name, line }, trans)}`;
+  return `${place.function} · ${rankLineOf({ path, name, line }, trans)}`;
 }
 
 /** Too many ranks for squares: choose one by number, or see how many are at each place. */

@@ -108,7 +108,8 @@ export class RanksSection extends Section {
     const { model, debug, clusters, names, takeOver, trans, onError } =
       this.args;
     const { view } = model;
-    const { job, alarm } = worldOf(clusters, view);
+    const world = worldOf(clusters, view);
+    const { job } = world;
     if (!view) {
       // JupyterLab knows the names of cells' files once it has asked the kernel for the debugger's state
       const held = areAnyHeld(clusters) && !debug.getCodeId('');
@@ -121,7 +122,7 @@ export class RanksSection extends Section {
     return (
       <Ranks
         model={model}
-        view={withAlarm(view, alarm)}
+        view={withAlarm(view, world)}
         job={job}
         cells={names}
         takeOver={takeOver}
@@ -204,11 +205,11 @@ export class CompareValuesSection extends Section {
   protected content(): JSX.Element {
     const { model, clusters, trans, onError } = this.args;
     const { view } = model;
-    const { alarm } = worldOf(clusters, view);
+    const world = worldOf(clusters, view);
     return (
       <CompareValues
         model={model}
-        view={view && withAlarm(view, alarm)}
+        view={view && withAlarm(view, world)}
         trans={trans}
         onError={onError}
       />

@@ -21,6 +21,12 @@ function line() {
   };
   const widget = new WhoseVariables({
     model,
+    clusters: {
+      changed: new Signal<object, void>({}),
+      clusters: [],
+      jobs: [],
+      ignored: () => null
+    },
     debug: { model: { variables } },
     trans: nullTranslator.load('dtrain_lab')
   } as unknown as Args);

@@ -2,6 +2,7 @@ import { Widget } from '@lumino/widgets';
 
 import { DebugView } from '../model/model';
 import { whoseVariables } from '../model/texts';
+import { withAlarm, worldOf } from '../model/world';
 import { IDebugWidgets } from './sectionWidgets';
 
 /** Ms after which values count as those of the new rank: a kernel that gives none has said why by then. */
@@ -16,13 +17,16 @@ function pausedFocus(view: DebugView | null, asked: number | null) {
 
 /** A line above JupyterLab's variables, which says whose they are, or that they are still the rank's before. */
 export class WhoseVariables extends Widget {
-  constructor(private _args: Pick<IDebugWidgets, 'model' | 'debug' | 'trans'>) {
+  constructor(
+    private _args: Pick<IDebugWidgets, 'model' | 'clusters' | 'debug' | 'trans'>
+  ) {
     super();
     this.addClass('jp-Dtrain');
     this.addClass('jp-DtrainDebug-whose');
     this.addClass('jp-DtrainUi-under');
     this.node.setAttribute('role', 'status');
-    const { model, debug } = _args;
+    const { model, clusters, debug } = _args;
+    clusters.changed.connect(this._tell, this);
     model.changed.connect(this._moved, this);
     debug.model.variables.changed.connect(this._came, this);
     this._moved();
@@ -66,12 +70,14 @@ export class WhoseVariables extends Widget {
   }
 
   private _tell(): void {
-    const { model, debug, trans } = this._args;
+    const { model, clusters, debug, trans } = this._args;
+    const { view } = model;
+    const shown = view && withAlarm(view, worldOf(clusters, view));
     const listed = debug.model.variables.scopes.length > 0;
     const text = this._outdated
       ? trans.__('Loading the variables of rank %1…', this._rank)
       : listed
-        ? whoseVariables(model.view, trans)
+        ? whoseVariables(shown, trans)
         : ''; // as after a cell: it would stand above nothing
     this.node.textContent = text;
     this.setHidden(!text);

@@ -14,6 +14,7 @@ it('says of a world that stands where the one is, and what the others wait in', 
     cell: '[7]',
     cell_id: null,
     cell_kind: 'cell' as const,
+    called_from: null,
     file: null,
     function: null,
     line: 6

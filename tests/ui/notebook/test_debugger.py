@@ -514,7 +514,7 @@ def test_a_file_that_ranks_import_has_a_gutter_in_its_editor(lab: Lab, page: Any
     page.evaluate(OPEN, book)
     run_cell(page, 1)
     ranks.get_by_text("Paused on 2 ranks.").wait_for()
-    ranks.locator("[data-rank='1']").get_by_text("imported.py:2").wait_for()
+    ranks.locator("[data-rank='1']").get_by_text("imported.py, line 2").wait_for()
     # where the file is open, no copy of it is opened
     page.wait_for_function(IN_FRONT, arg="imported.py")
     editor.locator(".jp-DebuggerEditor-highlight").get_by_text("y = 2 * x").wait_for()

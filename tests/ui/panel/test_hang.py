@@ -138,13 +138,15 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     page.locator(".jp-DtrainStatus button:not([data-attention])", has_text="hang: 2 ranks").wait_for()
     assert page.locator(".Toastify__toast--error").count() == 0
 
-    # in a file of the user's: no mark in the notebook, and the card opens the file at its line
+    # in a file of the user's: the mark is at the line of the cell that called it, and the card links to both
     page.get_by_role("tab", name="second.ipynb").click()
     cell(page, 3).locator(".cm-content").click()
     page.keyboard.press("Shift+Enter")
     panel.says("Rank 1 is stuck. 1 rank waits for it.")
     cell(page, 3).locator("[data-kind=waits]", has_text="rank 0 waits here").wait_for()
-    assert page.locator(".jp-DtrainDebug-marks [data-kind=stuck]").count() == 0
+    stuck = cell(page, 3).locator("[data-kind=stuck]")
+    stuck.get_by_text("rank 1 is here, in stored.py, line 3").wait_for()
+    panel.node.locator("dd", has_text="called from cell [3], line").first.wait_for()
     panel.node.get_by_role("button", name="stored.py, line 3").click()
     page.locator("#jp-main-statusbar").get_by_text("Ln 3, Col 1").wait_for()
     page.get_by_role("tab", name="stored.py").wait_for()
@@ -153,7 +155,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     page.get_by_role("tab", name="first.ipynb").click()
     panel.press("Debug rank 1")
     page.locator(".lm-TabBar-tab.jp-mod-current", has_text="second.ipynb").wait_for()
-    page.get_by_text("stored.py:3").first.wait_for()
+    page.locator(".jp-DtrainDebug-ranks").get_by_text("stored.py, line 3").first.wait_for()
     panel.press("Interrupt")
     panel.says("Ready. 2 ranks wait for a cell.")
     page.wait_for_function(CALM)

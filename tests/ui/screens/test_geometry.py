@@ -39,6 +39,10 @@ BROKEN = {
     "beside": '<span class="jp-DtrainUi-label" style="display: block">0-7</span> <span>a line</span>',
     "stray": '<p style="width: 90px">again, or <button style="width: 88px">copy them</button>.</p>',
 }
+APART = """<p style="width: 180px"><span style="white-space: nowrap"><button
+style="padding: 0; border: 0; white-space: normal">comms.py, longfoldername20</button>,</span>
+in all_reduce</p>"""
+"""A link that is a box: its comma stands behind the box, far from its last word."""
 PINNED = """<div style="height: 60px; overflow-y: auto"><div><p>step<br>loss<br>batch</p><p>more</p>
 <form style="position: sticky; bottom: 0; background: white">
 <input aria-label="Add" style="height: 24px"></form></div>
@@ -80,6 +84,12 @@ def test_lines_that_run_sideways_are_found(blank: Any) -> None:
 @pytest.mark.parametrize("check", BROKEN)
 def test_each_kind_of_fault_is_found(blank: Any, check: str) -> None:
     assert check in {fault.check for fault in faults_of(shown(blank, BROKEN[check]))}
+
+
+def test_a_comma_far_behind_its_text_is_found(blank: Any) -> None:
+    assert [f.what for f in faults_of(shown(blank, APART), ["stray"])] != []
+    inline = APART.replace("<button", "<span").replace("</button>", "</span>")
+    assert faults_of(shown(blank, inline), ["stray"]) == []
 
 
 def test_what_is_whole_is_left_alone(blank: Any) -> None:

@@ -68,6 +68,23 @@ COMPUTING = replace(
     text="Rank 5 is still computing. 7 ranks wait for it.",
     hint="Rank 5 is in this line: metrics = evaluate(model, batches)",
 )
+IN_FILE = replace(
+    STUCK,
+    where=Where(file="/home/ada/train/comms.py", function="wait_for_data", line=20, called_from=HERE),
+    hint="Rank 5 is in this line: time.sleep(0.5)",
+    standings=(
+        HangPosition(
+            (5,),
+            True,
+            where=Where(file="/home/ada/train/comms.py", function="wait_for_data", line=20, called_from=HERE),
+        ),
+        replace(
+            WAIT,
+            where=Where(file="/home/ada/train/comms.py", function="average", line=7, called_from=THERE),
+        ),
+    ),
+)
+"""In functions of a module: the card names its lines, and those of the cell that called them."""
 UNKNOWN = replace(
     STUCK,
     id="no_progress",
@@ -107,7 +124,7 @@ def hanging(verdict: Verdict) -> Cluster:
     )
 
 
-def _shows(verdict: Verdict) -> State:
+def _shows(verdict: Verdict, name: str = "") -> State:
     def show(stage: Stage) -> None:
         trains(stage, "sft-8")
         stage.answers("GET", "clusters/sft-8/history", past(8))
@@ -125,7 +142,12 @@ def _shows(verdict: Verdict) -> State:
     beside = f"{NOTEBOOK} .jp-Notebook" if pinned else ""
     part = (*ALL, f"{NOTEBOOK} .jp-Notebook")
     return State(
-        f"b-{verdict.code.replace('_', '-')}", show, part, pinned=pinned, beside=beside, contrast=pinned
+        f"b-{name or verdict.code.replace('_', '-')}",
+        show,
+        part,
+        pinned=pinned,
+        beside=beside,
+        contrast=pinned,
     )
 
 
@@ -264,6 +286,7 @@ def _stacks(name: str, verdict: Verdict) -> State:
 
 STATES = (
     *(_shows(verdict) for verdict in (STUCK, MISMATCH, COMPUTING, UNKNOWN)),
+    _shows(IN_FILE, "in-file"),
     State("b-deaf", _deaf, (*ALL, f"{NOTEBOOK} .jp-Notebook")),
     State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook"), focused=True),
     State("b-untrained", _untrained),

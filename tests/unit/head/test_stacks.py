@@ -9,7 +9,9 @@ import pytest
 
 from dtrain_lab.head.ownership.rank_ownership import StackReader
 from dtrain_lab.head.stacks import Stacks
+from dtrain_lab.metrics.verdicts.awaited_ranks import AwaitedRanks
 from dtrain_lab.wire import links
+from dtrain_lab.wire.stacks import Frame, Where
 
 ROUTES: Any = SimpleNamespace(of=lambda rank: None if rank == 3 else b"", absent=lambda rank: "is being made")
 
@@ -38,3 +40,29 @@ async def test_the_second_reader_is_asked_for_what_the_first_could_not_read() ->
     ]
     assert (found[2].error or "").startswith("no answer")
     assert found[3].error == "It is being made."
+
+
+@pytest.mark.asyncio
+async def test_of_a_line_in_a_file_the_line_of_the_cell_that_called_it_is_known() -> None:
+    frames = (
+        Frame("/tmp/1.py", 9, "<module>", cell="[4]"),
+        Frame("/tmp/1.py", 5, "deep", "wait(t)", cell="[4]"),
+        Frame("/home/me/comms.py", 20, "wait", "time.sleep(1)"),
+    )
+
+    def ranks(order: links.ReadStacks) -> None:
+        stacks.received(links.StacksRead(rank=0, id=order.id, frames=frames))
+        stacks.received(links.StacksRead(rank=1, id=order.id, frames=frames[:2]))
+
+    ownership: Any = SimpleNamespace(
+        stack_readers=(StackReader(ranks, 0.01),), locate=lambda rank, frame: ("a.ipynb", "id-4")
+    )
+    awaited = AwaitedRanks()
+    collector: Any = SimpleNamespace(awaited=awaited)
+    stacks = Stacks(ownership, ROUTES, collector)
+    await stacks.locate(None, [0, 1])
+    cell = Where("a.ipynb", "[4]", None, "deep", 5, "id-4")
+    assert awaited.locations == {
+        0: Where(file="/home/me/comms.py", function="wait", line=20, called_from=cell),
+        1: cell,
+    }

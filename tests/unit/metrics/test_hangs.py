@@ -118,6 +118,16 @@ def test_different_calls_under_one_number_are_named(other: CollectiveCall, text:
     assert found.hint.startswith("Collective no. 7 of this cell: "), "counted as in the rows of the ranks"
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_three_different_calls_are_named_by_rank(order: tuple[int, ...]) -> None:
+    names = ("broadcast", "all_reduce", "barrier")
+    found = mismatch.find({rank: [CollectiveCall(1, 7, names[rank])] for rank in order})
+    assert found is not None
+    assert found.text == "Rank 1 called all_reduce and rank 2 called barrier where rank 0 called broadcast."
+    assert (found.called.operation, found.ranks, found.peers) == ("all_reduce", (1, 2), (0,))
+    assert mismatch.others(found) == {"all_reduce": (1,), "barrier": (2,)}
+
+
 def test_calls_of_different_groups_are_not_compared() -> None:
     assert mismatch.find({0: [REDUCE], 1: [CollectiveCall(2, 7, "barrier")]}) is None
 
