@@ -1,4 +1,5 @@
 import { CodeCell, CodeCellModel, ICodeCellModel } from '@jupyterlab/cells';
+import { KernelMessage } from '@jupyterlab/services';
 import { DisposableDelegate, IDisposable } from '@lumino/disposable';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
@@ -99,3 +100,31 @@ function placeOfOutputs({ layout }: CodeCell): number {
     ? layout.widgets.findIndex(w => w.hasClass(CLASSES.outputs))
     : -1;
 }
+
+/**
+ * Have a display that is not in a cell's outputs any more displayed again by the next update of it, which JupyterLab
+ * ignores otherwise: it stays away until the cell runs again.
+ *
+ * @param isIt - whether an update, or a display, is of that display.
+ */
+export function displayFirstUpdate(
+  future: CodeCell['outputArea']['future'],
+  isIt: (content: Pick<IDisplayData, 'metadata'>) => boolean
+): void {
+  const hook = (message: KernelMessage.IIOPubMessage): boolean => {
+    const isUpdate = KernelMessage.isUpdateDisplayDataMsg(message);
+    if (
+      (isUpdate || KernelMessage.isDisplayDataMsg(message)) &&
+      isIt(message.content)
+    ) {
+      future.removeMessageHook(hook);
+      if (isUpdate) {
+        Object.assign(message.header, { msg_type: 'display_data' });
+      }
+    }
+    return true;
+  };
+  future.registerMessageHook(hook);
+}
+
+type IDisplayData = KernelMessage.IDisplayDataMsg['content'];

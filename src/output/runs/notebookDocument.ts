@@ -1,9 +1,10 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { IOutput, IStream } from '@jupyterlab/nbformat';
 import { NotebookPanel } from '@jupyterlab/notebook';
-import { KernelMessage, Session } from '@jupyterlab/services';
+import { Session } from '@jupyterlab/services';
 import { JSONExt, JSONObject } from '@lumino/coreutils';
 
+import { displayFirstUpdate } from '../../jupyterlab/cells';
 import { serverRoot } from '../../locations/serverRoot';
 import { INotebook, IRun, RUN_KEY } from './storedRun';
 
@@ -58,19 +59,13 @@ export function isUnderway(cell: CodeCell): boolean {
  */
 export function showAreaAgain(cell: CodeCell): void {
   const future = futureOf(cell);
-  const hook = (message: KernelMessage.IIOPubMessage): boolean => {
-    const { metadata } = message.content as {
-      metadata?: { dtrain?: { area?: unknown } };
-    };
-    if (metadata?.dtrain?.area) {
-      future?.removeMessageHook(hook);
-      if (KernelMessage.isUpdateDisplayDataMsg(message)) {
-        Object.assign(message.header, { msg_type: 'display_data' });
-      }
-    }
-    return true;
-  };
-  future?.registerMessageHook(hook);
+  if (future) {
+    displayFirstUpdate(
+      future,
+      ({ metadata }) =>
+        !!(metadata.dtrain as { area?: unknown } | undefined)?.area
+    );
+  }
 }
 
 /** Id of the message by which this page runs a cell now; null if it does not. */
