@@ -36,6 +36,10 @@ GONE = (
 """Why a step can't be repeated: its model was garbage-collected."""
 MODEL_GONE = "model_gone"
 """Code of that reason."""
+BARE = "The loop that trained last has no DDP model, so its steps can't be repeated."
+"""Why a step can't be repeated: the loop exchanges gradients by itself, or not at all."""
+NO_MODEL = "no_model"
+"""Code of that reason, and of that no DDP model has trained at all."""
 
 
 def conclude(

@@ -161,6 +161,25 @@ def measured(
     )
 
 
+def metrics_of(of: Measured) -> Metrics:
+    """Return the metrics that a diagnosis without repeated steps is read from.
+
+    Args:
+        of: metrics of a loop that has ended.
+    """
+    step, share = of.step_s or 0.0, of.share or 0.0
+    rest = step * (1 - share - of.beside) - (of.data_s or 0.0)
+    return Metrics(
+        step_s=of.step_s,
+        data_s=of.data_s,
+        compute_s=max(0.0, rest) if of.share is not None else None,
+        comm_overhead=of.share,
+        comm_overhead_error=of.error,
+        comm_bound="lower" if of.bound else "",
+        verdicts=(of.slow,) if of.slow is not None else (),
+    )
+
+
 def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     """Replace estimated shares by those that `diagnose` measured for the same loop.
 

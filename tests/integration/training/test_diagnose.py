@@ -430,6 +430,30 @@ import gc; gc.collect()"""
         assert not any(again["tryable"] for again in world.advise() if again["id"] == one["id"])
 
 
+def test_a_loop_that_averages_by_hand_is_told_from_its_own_steps(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.01, data=0, send=0.01))
+    world.run(
+        """
+layer = torch.nn.Linear(16, 16)
+by_hand = torch.optim.SGD(layer.parameters(), lr=0.01)
+big = torch.ones(4_000_000)
+for _ in range(20):
+    layer(torch.randn(8, 16)).mean().backward()
+    dist.all_reduce(big); big /= 2
+    for p in layer.parameters():
+        dist.all_reduce(p.grad)
+    by_hand.step(); by_hand.zero_grad()"""
+    )
+    found = world.diagnose()
+    assert found.source == "live"
+    assert found.notes[0].startswith("The loop that trained last has no DDP model, ")
+    assert found.text.startswith("Communication-bound: ")
+    last = world.info().metrics.last
+    assert last is not None
+    assert found.communication is not None
+    assert found.communication.share == last.comm_overhead, "as all views say it"
+
+
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:
     world.restart()
 
