@@ -53,7 +53,7 @@ def why_none(of: Measured | None, busy: str) -> str:
     if missing := unknown(of):
         return missing[0]
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
-        if of.share <= of.error:
+        if communication.is_uncertain(of):
             return f"How long communication takes is too unsteady to promise a gain. {MEASURE}"
         beginning = f"Communication takes {known_share(of.share, of.error)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:
