@@ -14,7 +14,7 @@ from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.diagnosis_certainty import with_busy
-from dtrain_lab.metrics.advice.measured import Measured, metrics_of
+from dtrain_lab.metrics.advice.measured import Measured, metrics_of, waiting_share
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import BARE, GONE, MODEL_GONE, NO_MODEL, conclude, from_live
 from dtrain_lab.wire import clients
@@ -136,9 +136,9 @@ class Diagnoses:
             return from_live(metrics_of(of), f"{why} the monitor's metrics of its last steps.", of.asleep)
         of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
-        diagnosis = conclude(
-            timings, self._loop.slow, self._asleep, waits, of.step_s if of is not None else None
-        )
+        shown_s = of.step_s if of is not None else None
+        late = waiting_share(of) if of is not None else None
+        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits, shown_s, late)
         diagnosis = with_busy(diagnosis, self._loop.too_busy, self._loop.busy_now)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()

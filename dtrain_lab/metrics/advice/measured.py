@@ -161,6 +161,17 @@ def measured(
     )
 
 
+def waiting_share(of: Measured) -> float | None:
+    """Return the share of a step in which ranks wait for a slower one; None if it is not known.
+
+    Args:
+        of: metrics of a loop.
+    """
+    if of.share is None or of.transfer_s is None or not of.step_s:
+        return None
+    return max(0.0, of.share - of.transfer_s / of.step_s)
+
+
 def metrics_of(of: Measured) -> Metrics:
     """Return the metrics that a diagnosis without repeated steps is read from.
 
@@ -194,10 +205,12 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     of = replace(of, own=diagnosis.own, own_error=diagnosis.own_error, beside=0.0, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
-        if (
-            diagnosis.slow_rank is not None and of.transfer_s is not None
-        ):  # most of the estimated share is waiting
-            transfer = min(of.transfer_s, check.share * step)
+        if diagnosis.waiting:
+            transfer = (check.share - diagnosis.waiting) * step
+        elif diagnosis.slow_rank is not None and of.transfer_s is not None:
+            transfer = min(of.transfer_s, check.share * step)  # most of the estimated share is waiting
+        elif diagnosis.called and transfer is not None:  # advice changes the averaging of gradients only
+            transfer = min(transfer, (check.share - diagnosis.called) * step)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
     if data is not None and not data.in_loop and of.data_s is not None:
         of = replace(of, data_s=data.share * step, data_error=data.error)

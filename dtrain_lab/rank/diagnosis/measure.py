@@ -119,7 +119,13 @@ def _timed(monitor: Monitor) -> StepTimings:
     if "passes" in skipped:
         return timings
     data_s = monitor.data_s() if last_training.reads else None
-    return replace(timings, loop_s=monitor.step_s(), beside_s=monitor.beside_s(), data_s=data_s)
+    return replace(
+        timings,
+        loop_s=monitor.step_s(),
+        beside_s=monitor.beside_s(),
+        called_s=monitor.called_s(),
+        data_s=data_s,
+    )
 
 
 def _measure(
