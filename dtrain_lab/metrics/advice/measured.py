@@ -37,7 +37,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     `beside`: share of a step that is none of the parts which the monitor knows; 0 if they were measured by a
     diagnosis. `asleep`: share of a step in which ranks wait for something that is not seen, if that is most
     of it; else 0. `slow`: verdict on a rank for which the others wait; None without one. `diagnosed`: shares
-    were measured by a diagnosis.
+    were measured by a diagnosis. `called`: the part of `share` in collectives that the loop calls itself, if
+    a diagnosis found any.
     """
 
     ranks: int
@@ -70,6 +71,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     asleep: float = 0.0
     slow: Verdict | None = None
     diagnosed: bool = False
+    called: float = 0.0
 
 
 def valid(value: float | None) -> float | None:
@@ -203,6 +205,7 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
         return of
     check, data = diagnosis.communication, diagnosis.data
     of = replace(of, own=diagnosis.own, own_error=diagnosis.own_error, beside=0.0, diagnosed=True)
+    of = replace(of, called=diagnosis.called)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         if diagnosis.waiting:

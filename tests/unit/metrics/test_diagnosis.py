@@ -786,6 +786,9 @@ def test_collectives_that_the_loop_calls_itself_are_communication_and_no_code_of
     assert with_measured(estimated, found).comm_overhead == found.communication.share
     advised = with_diagnosis(measured(estimated, samples, 2), found)
     assert advised.transfer_s == pytest.approx(0.005), "advice changes the averaging of gradients only"
+    assert why_none(advised, "").endswith(
+        "most of it collectives that your loop calls itself: call fewer, or smaller ones."
+    )
     both = conclude([replace(of, beside_s=0.08, called_s=0.03)] * 2)
     assert (both.own, both.called) == (pytest.approx(0.5), pytest.approx(0.3))
     few = conclude([replace(of, called_s=0.004)] * 2)
