@@ -8,9 +8,9 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 from dtrain_lab.metrics import diagnosis_text as text_of
-from dtrain_lab.metrics.communication import LEAST_ERROR
+from dtrain_lab.metrics.communication import LEAST_ERROR, OVERHEAD_ERROR_BY_HAND
 from dtrain_lab.metrics.diagnosed_loop import alike
-from dtrain_lab.metrics.own_time import own_code_share
+from dtrain_lab.metrics.own_time import ELSEWHERE, called_s, own_code_s, own_code_share
 from dtrain_lab.metrics.probes import MAD
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -24,9 +24,7 @@ OF_MEDIAN = 1.2533
 """Standard error of a median over that of a mean."""
 ONCE = 0.5
 """Error of a share that was measured in a single cycle, relative to it: its scatter is unknown."""
-ELSEWHERE = 1.3
-"""Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
-SAME = 1.25
+SAME = 2.0
 """Ratio up to which the steps that ranks and head have seen last are those of one loop."""
 KINDS = ("with_sync", "without_sync", "real")
 GONE = (
@@ -36,6 +34,10 @@ GONE = (
 """Why a step can't be repeated: its model was garbage-collected."""
 MODEL_GONE = "model_gone"
 """Code of that reason."""
+BARE = "The loop that trained last has no DDP model, so its steps can't be repeated."
+"""Why a step can't be repeated: the loop exchanges gradients by itself, or not at all."""
+NO_MODEL = "no_model"
+"""Code of that reason, and of that no DDP model has trained at all."""
 
 
 def conclude(
@@ -44,6 +46,7 @@ def conclude(
     asleep: float = 0.0,
     waits: float | None = None,
     shown_s: float | None = None,
+    late: float | None = None,
 ) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
@@ -63,6 +66,8 @@ def conclude(
         waits: share of a step of this loop in which ranks waited for data, as all views say it; None for what
             the timings say.
         shown_s: time of a step of this loop as all views say it, likewise.
+        late: share of a step of this loop in which its ranks wait for the slow one, as a mean; None if that
+            is unknown.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -81,18 +86,18 @@ def conclude(
         waited_s = waits * loop_s
     step_s = max(repeated + (waited_s or 0.0), real)
     elsewhere = own_code_s(timings, step_s, loop_s)
-    busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * (step_s + elsewhere)
-    took_s = step_s + elsewhere
+    called = 0.0
+    if slow is None and loop_s is not None and step_s:
+        called = called_s(timings, loop_s - step_s - elsewhere, loop_s)
+    took_s = step_s + elsewhere + called
+    busy = loop_s is not None and step_s > 0 and loop_s > ELSEWHERE * took_s
+    waits_for = late if slow is not None and late is not None and loop_s is not None else 0.0
     # one step in all sentences: the loop's own, unless something else has slowed that down
-    whole_s = loop_s if loop_s is not None and elsewhere and not busy else took_s
+    of_loop = waits_for or ((elsewhere or called) and not busy)
+    whole_s = loop_s if loop_s is not None and of_loop else took_s
     own_share = elsewhere / whole_s if elsewhere else 0.0
     own_error = _own_error(timings, own_share, took_s, whole_s, loop_s) if elsewhere else 0.0
     step = Step(whole_s, took_s, loop_s)
-    if loop_s is not None and elsewhere:
-        notes[
-            f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
-            "is neither the model, nor averaging, nor the loader."
-        ] = None
     if repeated and size > 1 and all(r.without_sync for r in timings):
         averaged = [(r.with_sync, r.without_sync) for r in timings]
         communication = _check(averaged, step, text_of.communication)
@@ -110,17 +115,36 @@ def conclude(
                 data = _check(loaded, step, text_of.all_beside_communication, most)
     elif loop_s is not None and waited_s is not None:
         data = _in_loop(waited_s, whole_s, loop_s)
+    fed = data.share if data is not None else 0.0
+    averaging = communication
+    if communication is not None and (called or waits_for):
+        extra = min(called / whole_s + waits_for, max(0.0, 1 - fed - communication.share))
+        called, waits_for = (extra, 0.0) if called else (0.0, extra)
+        communication = _beside(communication, extra, step, slow)
     text = text_of.verdict(communication, data, size, own_share, own_error, asleep)
     own = own_share if text_of.own_leads(communication, data, own_share, own_error) else 0.0
-    shares = (c.share if c is not None else 0.0 for c in (communication, data))
+    shares = (c.share if c is not None else 0.0 for c in (averaging, data))
     if slow is not None and text_of.slow_leads(slow, whole_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, whole_s))
         own = own_share = own_error = 0.0  # waiting, not code
         busy = False
+    if loop_s is not None and own_share:  # beside a slow rank, its verdict has that time
+        notes[text_of.own_time(loop_s, elsewhere, own_error * whole_s)] = None
     if loop_s is not None and busy:
         notes[text_of.slowed(loop_s, took_s, loader=bool(real))] = None
-    late = slow.ranks[0] if slow is not None else None
-    return Diagnosis(text, "replayed", communication, data, tuple(notes), own, late, own_share, own_error)
+    return Diagnosis(
+        text,
+        "replayed",
+        communication,
+        data,
+        tuple(notes),
+        own=own,
+        slow_rank=slow.ranks[0] if slow is not None else None,
+        own_code=own_share,
+        own_error=own_error,
+        called=called,
+        waiting=waits_for,
+    )
 
 
 class Step(NamedTuple):
@@ -130,28 +154,6 @@ class Step(NamedTuple):
     whole_s: float
     took_s: float
     loop_s: float | None
-
-
-def own_code_s(timings: Sequence[StepTimings], step_s: float, loop_s: float | None) -> float:
-    """Time of a loop's own code in its step, seconds: what its steps take longer than repeated ones.
-
-    It is no more than what the loop itself has spent beside model, optimizer and loader, on any of the ranks,
-    since the others wait for that one: where the rest is longer, too, other work has slowed the machine.
-
-    Args:
-        timings: timings of all ranks.
-        step_s: time of a repeated step.
-        loop_s: step time of the loop; None if it is not known.
-
-    Returns:
-        The time; 0 if it is too short to tell.
-    """
-    if loop_s is None or not step_s:
-        return 0.0
-    known = [r.beside_s for r in timings if r.beside_s is not None]
-    beside = max(known) if known and len(known) == len(timings) else loop_s
-    own = min(loop_s - step_s, beside)
-    return own if own > (ELSEWHERE - 1) * step_s else 0.0
 
 
 RUNS = (
@@ -258,6 +260,22 @@ def _check(
     share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step.whole_s))
+
+
+def _beside(averaging: Check, extra: float, step: Step, slow: Verdict | None) -> Check:
+    """Communication of a loop that also calls collectives itself, or whose ranks wait for a slow one.
+
+    Args:
+        averaging: the averaging of gradients, from repeated steps.
+        extra: share of a step of those collectives, or of that waiting.
+        step: the step.
+        slow: the verdict on the slow rank; None for collectives.
+    """
+    share = averaging.share + extra
+    error = min(hypot(averaging.error, OVERHEAD_ERROR_BY_HAND), max(share, 1 - share))
+    parts = averaging.share * step.whole_s, extra * step.whole_s
+    text = text_of.communication_of_loop(share, error, *parts, step.whole_s, slow.ranks[0] if slow else None)
+    return Check(share, error, averaging.with_s, averaging.without_s, text)
 
 
 def _in_loop(waited_s: float, step_s: float, loop_s: float) -> Check:

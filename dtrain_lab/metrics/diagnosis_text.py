@@ -47,6 +47,29 @@ def communication_in_loop(share: float, error: float, with_s: float, without_s: 
     return f"Communication takes {takes}: {step_time(with_s - without_s)} of {step_time(step_s)}."
 
 
+def communication_of_loop(
+    share: float, error: float, averaging_s: float, other_s: float, step_s: float, slow: int | None
+) -> str:
+    """As `communication`, where repeated steps leave out a part of it.
+
+    Args:
+        share: share of a step, with that part.
+        error: its error.
+        averaging_s: seconds of a step in which gradients are averaged, as they were repeated.
+        other_s: seconds of that part, as a mean over the ranks.
+        step_s: seconds of the whole step.
+        slow: the rank for which the others wait; None if the part is collectives that the loop calls itself.
+    """
+    if vague(share, error):
+        return f"Communication: {UNSTEADY}."
+    other = "collectives that your loop calls itself" if slow is None else f"waiting for rank {slow}"
+    return (
+        f"Communication takes {share_in_range(share, error, f'a whole step of {step_time(step_s)}')}: "
+        f"{step_time(averaging_s)} averaging gradients, and {step_time(other_s)} {other}, on average over "
+        "the ranks."
+    )
+
+
 def all_beside_data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """As `communication`, where more than waiting for data leaves was measured; arguments as of `Say`."""
     if not share or vague(share, error):
@@ -237,6 +260,21 @@ def slow_rank(slow: Verdict, share: float) -> str:
     waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
     return (
         f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step. It takes {slow.hint}"
+    )
+
+
+def own_time(loop_s: float, own_s: float, error_s: float) -> str:
+    """Note on what a loop does beside the parts of its step.
+
+    Args:
+        loop_s: time of its step, seconds.
+        own_s: time of its own code in that, seconds.
+        error_s: the error of that; a small one is not worth a word.
+    """
+    rough = f" ± {step_time(error_s)}" if error_s >= TELLING * own_s else ""
+    return (
+        f"A step of your own loop took {step_time(loop_s)}: {step_time(own_s)}{rough} of it is neither the "
+        "model, nor averaging, nor the loader."
     )
 
 

@@ -45,12 +45,21 @@ def measured_data(diagnosis: Diagnosis | None) -> Check | None:
     return None if is_unsteady(data.share, data.error) else data
 
 
+def of_running(diagnosis: Diagnosis) -> Diagnosis:
+    """Return what of a diagnosis holds for steps that run: how long they wait for a slow rank is seen.
+
+    Args:
+        diagnosis: the loop's diagnosis.
+    """
+    return replace(diagnosis, waiting=0.0) if diagnosis.waiting else diagnosis
+
+
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     """Replace estimated communication and waiting for data in metrics by the measured ones.
 
-    They are kept where ranks wait for a slow one: the estimate has that waiting, the measurement leaves it
-    out. Where waiting for data was not measured, steps that now wait longer for it leave less of a step to
-    communication.
+    They are kept where ranks wait for a slow one and it is not known how long: the estimate has that waiting,
+    the measurement leaves it out. Where waiting for data was not measured, steps that now wait longer for it
+    leave less of a step to communication.
 
     Args:
         metrics: metrics of the diagnosed loop.
@@ -115,7 +124,7 @@ def _with_data(splits: dict[int, Split], samples: Sequence[RankSample], share: f
 
 def _communication(diagnosis: Diagnosis | None) -> Check | None:
     """Measured communication that replaces the estimate; None if there is none."""
-    if diagnosis is None or diagnosis.slow_rank is not None:
+    if diagnosis is None or (diagnosis.slow_rank is not None and not diagnosis.waiting):
         return None
     return diagnosis.communication
 
@@ -142,6 +151,9 @@ def _with_shares(of: Metrics | Last, diagnosis: Diagnosis) -> dict[str, Any]:
             "transfer_s": scaled(of.transfer_s, of.comm_overhead, check),
             "wait_s": scaled(of.wait_s, of.comm_overhead, check),
         }
+        if diagnosis.waiting:
+            wait = min(diagnosis.waiting, share)
+            fields |= {"transfer_s": (share - wait) * step, "wait_s": wait * step}
     if fields:
         room_s = step * (1 - share) - (data_s or 0.0)
         own_s = diagnosis.own_code * step if diagnosis.own_code else None

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
+
+from dtrain_lab.metrics.diagnosis_text import TELLING
+from dtrain_lab.wire.metrics.diagnosis import StepTimings
 from dtrain_lab.wire.metrics.world import Metrics
+
+ELSEWHERE = 1.3
+"""Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
 
 
 def own_s(step_s: float | None, communicated_s: float | None) -> float | None:
@@ -65,3 +73,49 @@ def own_code_share(metrics: Metrics, asleep: float = 0.0) -> float:
         return 0.0
     known = compute + (metrics.data_s or 0.0) + (metrics.optimizer_s or 0.0)
     return max(0.0, 1 - known / step - (metrics.comm_overhead or 0.0) - asleep)
+
+
+def own_code_s(timings: Sequence[StepTimings], step_s: float, loop_s: float | None) -> float:
+    """Time of a loop's own code in its step, seconds: what its steps take longer than repeated ones.
+
+    It is no more than what the loop itself has spent beside model, optimizer, loader and collectives, on any
+    of the ranks, since the others wait for that one: where the rest is longer, too, other work has slowed the
+    machine.
+
+    Args:
+        timings: timings of all ranks.
+        step_s: time of a repeated step.
+        loop_s: step time of the loop; None if it is not known.
+
+    Returns:
+        The time; 0 if it is too short to tell.
+    """
+    if loop_s is None or not step_s:
+        return 0.0
+    known = [
+        (r.beside_s - (r.called_s or 0.0)) * _longer(r, loop_s) for r in timings if r.beside_s is not None
+    ]
+    beside = max(known) if known and len(known) == len(timings) else loop_s
+    own = min(loop_s - step_s, beside)
+    return own if own > (ELSEWHERE - 1) * step_s else 0.0
+
+
+def called_s(timings: Sequence[StepTimings], left_s: float, loop_s: float) -> float:
+    """Time of a step in collectives that the loop calls itself, which repeated steps leave out, seconds.
+
+    Args:
+        timings: timings of all ranks.
+        left_s: what repeated steps and the loop's own code leave of its step, seconds.
+        loop_s: step time of the loop.
+
+    Returns:
+        The mean over the ranks; 0 if it is too short to tell, or not known.
+    """
+    known = [r.called_s * _longer(r, loop_s) for r in timings if r.called_s is not None]
+    called = min(left_s, fmean(known)) if known and len(known) == len(timings) else 0.0
+    return called if called > TELLING * loop_s else 0.0
+
+
+def _longer(of: StepTimings, loop_s: float) -> float:
+    """Ratio of the step that all views show to the rank's own, by which its parts are longer, too."""
+    return loop_s / of.loop_s if of.loop_s else 1.0

@@ -2852,9 +2852,13 @@ export interface components {
          *     `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `own_code`: that
          *     share also if it is not; 0 if it is too short to tell. `own_error`: its error. `slow_rank`: the rank for
          *     which the others wait in the loop; None without one. Repeated steps leave out what its own code does, so
-         *     their communication is without that waiting.
+         *     their communication is without that waiting, but for `waiting`: its share of a step, as the monitor has
+         *     measured it. `called`: share of a step in collectives that the loop calls itself, likewise. Both are parts
+         *     of `communication`.
          */
         Diagnosis: {
+            /** @default 0 */
+            called: number;
             communication: components["schemas"]["Check"] | null;
             data: components["schemas"]["Check"] | null;
             /** @default [] */
@@ -2869,6 +2873,8 @@ export interface components {
             slow_rank: number | null;
             source: string;
             text: string;
+            /** @default 0 */
+            waiting: number;
         };
         /**
          * EndCommand

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatRate, unbroken } from '../metrics/format';
-import { shareInText } from '../metrics/share';
+import { isVague, shareInText } from '../metrics/share';
 import { shownMetrics } from '../metrics/currentMetrics';
 import { sentence } from '../verdicts/sentence';
 import { interruptedOperations, IOutcome } from './runs/outcome';
@@ -161,7 +161,7 @@ function Said(props: {
 }
 
 /**
- * Throughput and communication; empty when no steps are taken any more.
+ * Throughput and communication, as far as they are known; empty when no steps are taken any more.
  *
  * @param hungry - whether ranks wait for data, so that communication is not what takes the time
  */
@@ -172,10 +172,15 @@ function metricsText(
 ): string {
   const metrics = status.cluster?.metrics;
   const now = metrics && shownMetrics(metrics);
-  if (!now?.current || now.samples === null) {
+  if (!now?.current) {
     return '';
   }
   const { samples, overhead, error } = now;
+  if (samples === null) {
+    return hungry || overhead === null || isVague(error)
+      ? ''
+      : trans.__('communication %1', shareInText(overhead, error, trans));
+  }
   if (hungry) {
     return trans.__('%1 samples/s', formatRate(samples));
   }

@@ -152,3 +152,26 @@ it('says that training waits for data, and leaves out communication', () => {
   const bar = said('running', [0, 1], '', { record, cluster: world });
   expect(bar.replace(/\u00a0/g, ' ')).toBe(`2 ranks  ${text} 275 samples/s`);
 });
+
+it('says what communication takes, as the status bar does, where no throughput is known', () => {
+  const cluster = makeCluster();
+  const record = recorded({ state: 'running', ended_at: null });
+  const bar = (more: object): string => {
+    const shown = { current: true, verdicts: [], samples_per_s: null };
+    const metrics = { ...cluster.metrics, ...shown, ...more };
+    const world = { ...cluster, metrics };
+    return said('running', [0, 1], '', {
+      record,
+      cluster: world,
+      seconds: 35
+    }).replace(/\u00a0/g, ' ');
+  };
+  const known = { comm_overhead: 0.85, comm_overhead_error: 0.16 };
+  expect(bar(known)).toBe(
+    '2 ranks running for 35 s  communication at least 69 %'
+  );
+  const vague = { comm_overhead: 0.5, comm_overhead_error: 0.6 };
+  expect(bar(vague)).toMatch(/^2 ranks running for 35 s *$/);
+  const unknown = { comm_overhead: null, comm_overhead_error: null };
+  expect(bar(unknown)).toMatch(/^2 ranks running for 35 s *$/);
+});

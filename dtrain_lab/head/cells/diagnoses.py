@@ -14,19 +14,22 @@ from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.diagnosis_certainty import with_busy
-from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.advice.measured import Measured, metrics_of, waiting_share
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
-from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
+from dtrain_lab.metrics.diagnosis import BARE, GONE, MODEL_GONE, NO_MODEL, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING, CellKind
 from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
-from dtrain_lab.wire.metrics.world import Metrics
 
 WITHIN_S = 600.0
 LABELS: dict[CellKind, str] = {"diagnosis": "diagnose", "advice_trial": "try"}
 """Names of measurements among the cells."""
+
+
+WITHOUT_MODEL = {MODEL_GONE: f"{GONE} Until then these are", NO_MODEL: f"{BARE} These are"}
+"""Code of a refusal → why the monitor's metrics are the diagnosis, and the beginning of saying so."""
 
 
 class Loop(Protocol):
@@ -127,22 +130,15 @@ class Diagnoses:
             timings = await self._measured(client, order.cell, "diagnosis", None)
         except BadRequest as error:
             of = self._seen()
-            if error.code != MODEL_GONE or of is None or of.step_s is None:
+            why = WITHOUT_MODEL.get(error.code)
+            if why is None or of is None or of.step_s is None:
                 raise
-            metrics = Metrics(
-                step_s=of.step_s,
-                data_s=of.data_s,
-                comm_overhead=of.share,
-                comm_overhead_error=of.error,
-                comm_bound="lower" if of.bound else "",
-            )
-            note = f"{GONE} Until then these are the monitor's metrics of its last steps."
-            return from_live(metrics, note, of.asleep)
+            return from_live(metrics_of(of), f"{why} the monitor's metrics of its last steps.", of.asleep)
         of = self._seen()
         waits = of.data_s / of.step_s if of is not None and of.step_s and of.data_s is not None else None
-        diagnosis = conclude(
-            timings, self._loop.slow, self._asleep, waits, of.step_s if of is not None else None
-        )
+        shown_s = of.step_s if of is not None else None
+        late = waiting_share(of) if of is not None else None
+        diagnosis = conclude(timings, self._loop.slow, self._asleep, waits, shown_s, late)
         diagnosis = with_busy(diagnosis, self._loop.too_busy, self._loop.busy_now)
         self._loop.diagnosed(diagnosis, len(timings))
         self._on_result()

@@ -16,7 +16,7 @@ from dtrain_lab.head.metrics.slow_world import SlowWorld, busy_now, method_error
 from dtrain_lab.metrics import communication, diagnosed_loop, estimates, measured_communication
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.advice.reasons import asks_diagnosis
-from dtrain_lab.metrics.measured_communication import last_of, last_with_measured, with_measured
+from dtrain_lab.metrics.measured_communication import last_of, last_with_measured, of_running, with_measured
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import straggler, unanswered
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
@@ -137,7 +137,9 @@ class MetricsCollector:
         size = len(state.at_work)
         samples = self._current(state)
         splits = communication.split(samples, size, self._crowded())
-        return measured_communication.splits_with_measured(splits, samples, self.loops.measured(size))
+        known = self.loops.measured(size)
+        known = of_running(known) if known is not None and self.trains else known
+        return measured_communication.splits_with_measured(splits, samples, known)
 
     @property
     def trains(self) -> bool:
@@ -154,7 +156,7 @@ class MetricsCollector:
         if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
             self.loops.steps_take(metrics.step_s)
         if (diagnosed := self.loops.measured(size)) is not None:
-            metrics = with_measured(metrics, diagnosed)
+            metrics = with_measured(metrics, of_running(diagnosed))
         share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
         step_ranks = tuple(sample.rank for sample in samples if sample.step_s)
         metrics = replace(metrics, link_share=share, step_ranks=step_ranks)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice.code_change import optimize
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
+from dtrain_lab.wire.metrics.diagnosis import vague
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -157,13 +158,23 @@ def single(of: Measured) -> Advice | None:
     )
 
 
+def is_uncertain(of: Measured) -> bool:
+    """Whether it is too uncertain that communication takes any time, or a diagnosis says that it can't tell.
+
+    Args:
+        of: Metrics of the loop, with a share of communication.
+    """
+    assert of.share is not None
+    return of.share <= of.error or (of.diagnosed and vague(of.share, of.error))
+
+
 def _transfer(of: Measured) -> float | None:
     """Transfer's share of a step; None if it is unknown, or not worth advice."""
     if of.ranks < 2 or of.step_s is None or of.transfer_s is None or of.share is None:
         return None
     if of.bound or not of.plain_ddp:
         return None  # only DDP is known to become faster when it sends less
-    if of.share < FROM_SHARE or of.share <= of.error:
+    if of.share < FROM_SHARE or is_uncertain(of):
         return None
     return min(0.99, of.transfer_s / of.step_s)
 

@@ -7,6 +7,7 @@ from math import hypot
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import by_loader, late_share, slow_leads
 from dtrain_lab.text.units import counted, known_share
+from dtrain_lab.wire.metrics.diagnosis import vague
 from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -80,20 +81,21 @@ def slow_loader(of: Measured) -> Advice | None:
         return None
     transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
     over = slow.values["over_s"]
-    share = late_share(slow, of.step_s) * slow.values.get("data_s", over) / over
+    late = late_share(slow, of.step_s)
+    share = late * slow.values.get("data_s", over) / over
     if share < FROM_SHARE or not slow_leads(slow, of.step_s, transfer, (of.data_s or 0.0) / of.step_s):
         return None
     rank, alone = slow.ranks[0], len(slow.peers) == 1
     waits = f"rank {slow.peers[0]} waits" if alone else "the others wait"
     return Advice(
         id="slow_loader",
-        change=f"Make the data loader of rank {rank} faster: {waits} for it, {100 * share:.0f} % of a step",
+        change=f"Make the data loader of rank {rank} faster: {waits} for it, {100 * late:.0f} % of a step",
         gain=1.0,
         gain_error=0.0,
         cost="All ranks wait for the slowest loader in each step, so more ranks will not help: look for what "
         "this one does and the others do not, such as reading from a slower disk, or larger files.",
         diff="",
-        values={"rank": rank, "share": share, **({"peer": slow.peers[0]} if alone else {})},
+        values={"rank": rank, "share": late, **({"peer": slow.peers[0]} if alone else {})},
     )
 
 
@@ -119,7 +121,8 @@ def _share(of: Measured) -> float | None:
     if of.step_s is None or of.data_s is None:
         return None
     share = min(0.99, of.data_s / of.step_s)
-    return share if share - ERROR >= FROM_SHARE and share > of.data_error else None
+    unsteady = share <= of.data_error or vague(share, of.data_error)  # as a diagnosis says it
+    return share if share - ERROR >= FROM_SHARE and not unsteady else None
 
 
 def _error(of: Measured) -> float:

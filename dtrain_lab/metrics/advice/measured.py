@@ -37,7 +37,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     `beside`: share of a step that is none of the parts which the monitor knows; 0 if they were measured by a
     diagnosis. `asleep`: share of a step in which ranks wait for something that is not seen, if that is most
     of it; else 0. `slow`: verdict on a rank for which the others wait; None without one. `diagnosed`: shares
-    were measured by a diagnosis.
+    were measured by a diagnosis. `called`: the part of `share` in collectives that the loop calls itself, if
+    a diagnosis found any.
     """
 
     ranks: int
@@ -70,6 +71,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     asleep: float = 0.0
     slow: Verdict | None = None
     diagnosed: bool = False
+    called: float = 0.0
 
 
 def valid(value: float | None) -> float | None:
@@ -161,6 +163,36 @@ def measured(
     )
 
 
+def waiting_share(of: Measured) -> float | None:
+    """Return the share of a step in which ranks wait for a slower one; None if it is not known.
+
+    Args:
+        of: metrics of a loop.
+    """
+    if of.share is None or of.transfer_s is None or not of.step_s:
+        return None
+    return max(0.0, of.share - of.transfer_s / of.step_s)
+
+
+def metrics_of(of: Measured) -> Metrics:
+    """Return the metrics that a diagnosis without repeated steps is read from.
+
+    Args:
+        of: metrics of a loop that has ended.
+    """
+    step, share = of.step_s or 0.0, of.share or 0.0
+    rest = step * (1 - share - of.beside) - (of.data_s or 0.0)
+    return Metrics(
+        step_s=of.step_s,
+        data_s=of.data_s,
+        compute_s=max(0.0, rest) if of.share is not None else None,
+        comm_overhead=of.share,
+        comm_overhead_error=of.error,
+        comm_bound="lower" if of.bound else "",
+        verdicts=(of.slow,) if of.slow is not None else (),
+    )
+
+
 def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
     """Replace estimated shares by those that `diagnose` measured for the same loop.
 
@@ -173,12 +205,15 @@ def with_diagnosis(of: Measured, diagnosis: Diagnosis | None) -> Measured:
         return of
     check, data = diagnosis.communication, diagnosis.data
     of = replace(of, own=diagnosis.own, own_error=diagnosis.own_error, beside=0.0, diagnosed=True)
+    of = replace(of, called=diagnosis.called)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
-        if (
-            diagnosis.slow_rank is not None and of.transfer_s is not None
-        ):  # most of the estimated share is waiting
-            transfer = min(of.transfer_s, check.share * step)
+        if diagnosis.waiting:
+            transfer = (check.share - diagnosis.waiting) * step
+        elif diagnosis.slow_rank is not None and of.transfer_s is not None:
+            transfer = min(of.transfer_s, check.share * step)  # most of the estimated share is waiting
+        elif diagnosis.called and transfer is not None:  # advice changes the averaging of gradients only
+            transfer = min(transfer, (check.share - diagnosis.called) * step)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
     if data is not None and not data.in_loop and of.data_s is not None:
         of = replace(of, data_s=data.share * step, data_error=data.error)

@@ -50,10 +50,15 @@ def why_none(of: Measured | None, busy: str) -> str:
         shares["communication"] = of.share, of.error
     if of.diagnosed and (name := too_unsteady(shares.get("communication"), shares["waiting for data"])):
         return _unsteady(name, *shares[name])
+    if of.share is not None and of.share >= communication.FROM_SHARE and of.called > of.share / 2:
+        return (
+            f"Communication takes {known_share(of.share, of.error)} of a step, most of it collectives that "
+            "your loop calls itself: call fewer, or smaller ones."
+        )
     if missing := unknown(of):
         return missing[0]
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
-        if of.share <= of.error:
+        if communication.is_uncertain(of):
             return f"How long communication takes is too unsteady to promise a gain. {MEASURE}"
         beginning = f"Communication takes {known_share(of.share, of.error)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.communication import LEAST_ERROR
-from dtrain_lab.metrics.diagnosis import STUDENT, median_error, own_code_s
+from dtrain_lab.metrics.diagnosis import STUDENT, median_error
+from dtrain_lab.metrics.own_time import own_code_s
 from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
 from dtrain_lab.machine.facts import local_facts
-from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE
+from dtrain_lab.metrics.diagnosis import BARE, GONE, MODEL_GONE, NO_MODEL
 from dtrain_lab.metrics.diagnosis_text import READS_NONE
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
 from dtrain_lab.rank.diagnosis.windows import (
@@ -73,8 +73,12 @@ def cannot_repeat(last_training: LastTraining) -> Obstacle:
     """
     if not names.has(names.DIAGNOSE):
         return Obstacle(names.DIAGNOSE.without)
+    if not last_training.trained:
+        return Obstacle(NOTHING, NO_MODEL)
+    if last_training.trains_no_model:
+        return Obstacle(BARE, NO_MODEL)
     if last_training.model is None:
-        return Obstacle(GONE, MODEL_GONE) if last_training.trained else Obstacle(NOTHING)
+        return Obstacle(GONE, MODEL_GONE)
     if not last_training.repeatable:
         return Obstacle(
             f"{type(last_training.model.module).__name__} takes arguments that can't be reproduced."
@@ -115,7 +119,13 @@ def _timed(monitor: Monitor) -> StepTimings:
     if "passes" in skipped:
         return timings
     data_s = monitor.data_s() if last_training.reads else None
-    return replace(timings, loop_s=monitor.step_s(), beside_s=monitor.beside_s(), data_s=data_s)
+    return replace(
+        timings,
+        loop_s=monitor.step_s(),
+        beside_s=monitor.beside_s(),
+        called_s=monitor.called_s(),
+        data_s=data_s,
+    )
 
 
 def _measure(

@@ -63,6 +63,8 @@ class LastTraining:
         """The last batch before it with which training computed."""
         self._cell = self._trained_in = 0
         """Number of the cell that runs, and of the last one that trained."""
+        self._ran_at = 0
+        """Number of steps that were made before the model ran last."""
         self._ran: weakref.ref[Any] | None = None
         self._last: tuple[int, ...] = ()
         self._arguments: Any = None
@@ -85,6 +87,13 @@ class LastTraining:
     def trained(self) -> bool:
         """Whether a DDP model has trained, also where it is gone."""
         return self._model is not None
+
+    @property
+    def trains_no_model(self) -> bool:
+        """Whether the last training loop has made its steps without a DDP model: in a later cell than such a
+        model, or for several steps."""
+        cells = self._cells
+        return self._ran_at < cells[ring.CELL_STEPS] or cells[ring.STEPS] - self._ran_at > UNREAD
 
     @property
     def optimizers(self) -> list[Any]:
@@ -168,6 +177,7 @@ class LastTraining:
             syncs: Whether its gradients will be averaged in backward.
         """
         self._trained_in = self._cell
+        self._ran_at = self._cells[ring.STEPS]
         if shape == self._last and self._ran is not None and self._ran() is model:
             if len(self._passes) < MOST_PASSES:
                 self._passes.append(syncs)

@@ -21,6 +21,7 @@ from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.step.cuda_stream import of_device
+from dtrain_lab.rank.monitor.step.passes import HOOKED
 from dtrain_lab.rank.monitor.step.recorder import Recorder
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
 from dtrain_lab.rank.torch import names
@@ -98,6 +99,15 @@ class Monitor:
         """Median time of the same steps beside model, optimizer and loader, seconds; None as for `step_s`."""
         rests = [record.beside for record in self._last_steps()]
         return median(rests) / 1e9 if rests else None
+
+    def called_s(self) -> float | None:
+        """Median time of the same steps in collectives that the loop calls itself, seconds.
+
+        None as for `step_s`, or where a communication hook of DDP makes some of them.
+        """
+        calls = [record.exposed for record in self._last_steps()]
+        hooked = self.recorder.writer.cells[ring.HOOKED] == HOOKED
+        return median(calls) / 1e9 if calls and not hooked else None
 
     def data_s(self) -> float | None:
         """Time for which a step of the same ones waits for its loader, seconds; None as for `step_s`.

@@ -15,6 +15,7 @@ class StepTimings(Struct, frozen=True):
     `beside_s` is the part of that in which the loop is in neither model, optimizer nor loader: no more of it
     can be its own code; None if it is not known. `data_s` is the part of it that the loop waited for its
     loader; None if it is not known, or there is no loader.
+    `called_s` is the part of `beside_s` in collectives that the loop calls itself; None if it is not known.
     `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured,
     `code` its code where it has one. Of a change that was tried, all are seconds per batch: `with_sync`
     without it, `changed` with it; `steps` is the number of batches that were timed with it.
@@ -31,6 +32,7 @@ class StepTimings(Struct, frozen=True):
     code: str = ""
     beside_s: float | None = None
     data_s: float | None = None
+    called_s: float | None = None
 
 
 class Change(Struct, frozen=True):
@@ -103,7 +105,9 @@ class Diagnosis(Struct, frozen=True):
     `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `own_code`: that
     share also if it is not; 0 if it is too short to tell. `own_error`: its error. `slow_rank`: the rank for
     which the others wait in the loop; None without one. Repeated steps leave out what its own code does, so
-    their communication is without that waiting.
+    their communication is without that waiting, but for `waiting`: its share of a step, as the monitor has
+    measured it. `called`: share of a step in collectives that the loop calls itself, likewise. Both are parts
+    of `communication`.
     """
 
     text: str
@@ -115,3 +119,5 @@ class Diagnosis(Struct, frozen=True):
     slow_rank: int | None = None
     own_code: float = 0.0
     own_error: float = 0.0
+    called: float = 0.0
+    waiting: float = 0.0

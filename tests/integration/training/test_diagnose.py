@@ -270,6 +270,10 @@ def test_a_rank_that_was_slow_is_named_although_repeated_steps_leave_its_own_cod
     found = world.diagnose()
     told = r"Rank 1 is slow: rank 0 waits for it, \d\d % of a step\. It takes .* ms a step longer than rank 0"
     assert re.match(told, found.text)
+    assert found.communication is not None
+    assert " waiting for rank 1, on average over the ranks." in found.communication.text
+    shown = world.info()["metrics"]["last"]["comm_overhead"]
+    assert shown == pytest.approx(found.communication.share), "one sum in all views"
 
 
 def test_a_loop_that_runs_is_told_from_its_own_steps(world: dt.Cluster) -> None:
@@ -428,6 +432,29 @@ import gc; gc.collect()"""
         with pytest.raises(BadRequest, match="Keep it in a variable of a cell, and train a step"):
             world.try_advice(one["id"])
         assert not any(again["tryable"] for again in world.advise() if again["id"] == one["id"])
+
+
+def test_a_loop_that_averages_by_hand_is_told_from_its_own_steps(world: dt.Cluster) -> None:
+    world.run(SETUP.format(compute=0.01, data=0, send=0.01))
+    world.run(
+        """
+layer = torch.nn.Linear(16, 16)
+by_hand = torch.optim.SGD(layer.parameters(), lr=0.01)
+big = torch.ones(4_000_000)
+for _ in range(20):
+    layer(torch.randn(8, 16)).mean().backward()
+    dist.all_reduce(big); big /= 2
+    for p in layer.parameters():
+        dist.all_reduce(p.grad)
+    by_hand.step(); by_hand.zero_grad()"""
+    )
+    found = world.diagnose()
+    assert found.source == "live"
+    assert found.notes[0].startswith("The loop that trained last has no DDP model, ")
+    assert found.text.startswith("Communication-bound: ")
+    assert found.communication is not None
+    shown = world.info()["metrics"]["last"]["comm_overhead"]
+    assert found.communication.share == pytest.approx(shown), "as all views say it"
 
 
 def test_a_cell_that_trains_nothing_is_in_the_way(world: dt.Cluster) -> None:

@@ -473,3 +473,14 @@ def test_without_advice_the_reason_is_said(found: Cluster, said: str) -> None:
 def test_without_advice_it_is_said_what_could_not_be_judged() -> None:
     lines = advice_text.lines([], cluster(step_s=0.1, unknown=("Not DDP.",)))
     assert lines == [advice_text.NOTHING, "Not DDP."]
+
+
+def test_what_a_diagnosis_could_not_tell_is_no_ground_for_advice() -> None:
+    """As found: "Waiting for data: too unsteady to tell", and a card "waits for data 55 % ± 43 of a step"."""
+    unsteady = replace(HUNGRY, data_s=0.055, data_error=0.43, diagnosed=True)
+    assert ids(unsteady) == []
+    assert "may take from 12 to 98 % of a step" in reasons.why_none(unsteady, "")
+    assert ids(replace(unsteady, data_error=0.2)) != []
+    bound = replace(BOUND, share=0.5, transfer_s=0.05, step_s=0.1, error=0.4, diagnosed=True)
+    assert ids(bound) == []
+    assert ids(replace(bound, error=0.1)) != []

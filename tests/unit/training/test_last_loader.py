@@ -18,7 +18,7 @@ class _Training:
     """Training steps of one model, as the monitor's hooks tell them."""
 
     def __init__(self) -> None:
-        self.cells = {ring.STEPS: 0}
+        self.cells = {ring.STEPS: 0, ring.CELL_STEPS: 0}
         self.seen = LastTraining(self.cells)
         self.model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
@@ -93,3 +93,22 @@ def test_a_loop_without_an_optimizer_has_a_loader_and_one_that_is_gone_was_read(
     del loader
     assert training.seen.reads
     assert training.seen.loader is None
+
+
+def test_a_loop_without_a_ddp_model_is_not_taken_for_one_that_trained_before_it() -> None:
+    """As found: a diagnosis of a loop that averages by hand repeated the model of another cell."""
+    training = _Training()
+    seen, cells = training.seen, training.cells
+    seen.begin_cell()
+    for _ in range(3):
+        training.step()
+    assert not seen.trains_no_model
+    seen.begin_cell()  # a cell that makes no step, or has not ended its first one
+    assert not seen.trains_no_model
+    cells[ring.CELL_STEPS] = cells[ring.STEPS]
+    cells[ring.STEPS] += 1
+    assert seen.trains_no_model
+    training.step()
+    assert not seen.trains_no_model
+    cells[ring.STEPS] += 20
+    assert seen.trains_no_model, "in the same cell, too"

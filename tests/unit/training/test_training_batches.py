@@ -70,7 +70,7 @@ def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None
 
 
 def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
-    seen = LastTraining({ring.STEPS: 0})
+    seen = LastTraining({ring.STEPS: 0, ring.CELL_STEPS: 0})
     hooks.batch, hooks.forget_batch = lambda: seen.batch, seen.forget_batch
     model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
 
