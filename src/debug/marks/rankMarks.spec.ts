@@ -63,7 +63,7 @@ it('marks stuck ranks of a job once, however long they have been stuck', () => {
       model: { breakpoints: { changed: signal(), restored: signal() } }
     } as unknown as IDebugger,
     { find } as unknown as INotebookTracker,
-    { clusters: [], jobs, changed } as never,
+    { clusters: [], jobs, changed, ignored: () => null } as never,
     trans,
     () => []
   );

@@ -82,7 +82,7 @@ it('says where a job is stuck, with links to the cells of its notebook by their 
   expect(head.textContent!.replace(/\u00a0/g, ' ')).toContain(
     'Rank 1cell [3], line 9Rank 0cell [2], line 4, in all_reduce'
   );
-  head.querySelector<HTMLElement>('dd a, dd button')!.click();
+  head.querySelector<HTMLElement>('dd [role=button]')!.click();
   expect(execute).toHaveBeenCalledWith(CommandIDs.goToLocation, {
     notebook: 'work/n.ipynb',
     cell: '[3]',
