@@ -12,12 +12,8 @@ import { Widget } from '@lumino/widgets';
 import { expect, it } from 'vitest';
 
 import { IJobs } from '../tokens';
-import {
-  closeExecuted,
-  ExecutedDrive,
-  executedPath,
-  whyNoJob
-} from './executedDrive';
+import { closeExecuted, ExecutedDrive, executedPath } from './executedDrive';
+import { whyNoJob } from './model/executedPaths';
 
 it('tells an executed notebook from its own, in any alphabet', () => {
   const job = { id: 'abc', name: 'Größe 5', notebook: 'books/Größe π.ipynb' };

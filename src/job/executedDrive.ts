@@ -9,8 +9,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { IJobs, Job } from '../tokens';
 import { withCause, withPlaces } from './executedErrors';
-
-const DRIVE = 'dtrain-jobs';
+import { DRIVE, isExecuted } from './model/executedPaths';
 
 /** Path under which a job's executed notebook is opened; distinguishes its tab from the notebook's own. */
 export function executedPath(
@@ -31,22 +30,6 @@ export function closeExecuted(
       widget.dispose(); // to close it would ask to save what is read-only
     }
   }
-}
-
-/** Why a notebook can't be submitted: it is what a job has left. Null if it can be. */
-export function whyNoJob(
-  path: string | null,
-  trans: TranslationBundle
-): string | null {
-  return path && isExecuted(path)
-    ? trans.__(
-        'A job wrote this notebook. To submit, open the one that the job ran.'
-      )
-    : null;
-}
-
-function isExecuted(path: string): boolean {
-  return path.startsWith(`${DRIVE}:`);
 }
 
 /**

@@ -6,7 +6,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { onceAtATime } from '../request/once';
-import { whyNoJob } from './executedDrive';
+import { whyNoJob } from './model/executedPaths';
 import { askedNotebook } from './form/notebook';
 
 /** A command that opens a form of a notebook. */

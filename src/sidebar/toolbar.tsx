@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../commands';
-import { whyNoJob } from '../job/executedDrive';
+import { whyNoJob } from '../job/model/executedPaths';
 import { ILiveState, ISelection, ISite } from '../tokens';
 import { Action } from '../ui/actionButton';
 import { IMenuItem, MenuButton } from '../ui/menu';

@@ -11,7 +11,7 @@ import { submitIcon } from '../../ui/icons/icons';
 import { JobsPast, latestDataAt } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
-import { whyNoJob } from '../executedDrive';
+import { whyNoJob } from '../model/executedPaths';
 import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
 import { JobTable } from './jobTable';
 import { usePoll } from '../../ui/hooks/poll';
