@@ -100,7 +100,7 @@ export function words(
                 formatShare(number('share'))
               ),
         cost: trans.__(
-          'All ranks wait for the slowest loader in each step, so more ranks will not help: look for what this one does and the others do not, such as reading from a slower disk, or larger files.'
+          'In each step all ranks wait for the slowest loader, so more ranks will not help. The other loaders read ahead meanwhile and may be hardly faster: if all do the same work, all need more workers. Otherwise, look for what this one does and the others do not, such as reading from a slower disk, or larger files.'
         )
       };
     case 'more_ranks':

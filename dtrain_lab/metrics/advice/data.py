@@ -92,8 +92,10 @@ def slow_loader(of: Measured) -> Advice | None:
         change=f"Make the data loader of rank {rank} faster: {waits} for it, {100 * late:.0f} % of a step",
         gain=1.0,
         gain_error=0.0,
-        cost="All ranks wait for the slowest loader in each step, so more ranks will not help: look for what "
-        "this one does and the others do not, such as reading from a slower disk, or larger files.",
+        cost="In each step all ranks wait for the slowest loader, so more ranks will not help. The other "
+        "loaders read ahead meanwhile and may be hardly faster: if all do the same work, all need more "
+        "workers. Otherwise, look for what this one does and the others do not, such as reading from a "
+        "slower disk, or larger files.",
         diff="",
         values={"rank": rank, "share": late, **({"peer": slow.peers[0]} if alone else {})},
     )
