@@ -199,7 +199,8 @@ def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
 
 
 def test_a_step_of_lbfgs_is_not_repeated(seen: types.SimpleNamespace) -> None:
-    seen.repeatable = True
+    seen.repeatable = seen.trained = True
+    seen.trains_no_model = False
     assert cannot_repeat(seen).text == ""
     seen.optimizers = [torch.optim.LBFGS(seen.model.parameters())]
     assert "LBFGS calls the training code itself" in cannot_repeat(seen).text
