@@ -77,13 +77,12 @@ export async function unsavedCode(
   };
 }
 
-/** Code cells of a notebook with their tags, as one text. */
+/** Code cells of a notebook with their tags, as one text; running the last cell adds an empty one, which says nothing. */
 function codeOf(notebook: INotebookContent): string {
-  return JSON.stringify(
-    notebook.cells.filter(isCode).map((cell: ICell) => {
-      const { source, metadata } = cell;
-      const text = Array.isArray(source) ? source.join('') : source;
-      return [text, metadata.tags ?? []];
-    })
-  );
+  const cells = notebook.cells.filter(isCode).map((cell: ICell) => {
+    const { source, metadata } = cell;
+    const text = Array.isArray(source) ? source.join('') : source;
+    return { text, tags: metadata.tags ?? [] };
+  });
+  return JSON.stringify(cells.filter(({ text }) => text.trim()));
 }

@@ -132,7 +132,8 @@ HEARS = """async ([path, cell, across, body]) => {
         connection: {
             path,
             kernel: { name: 'python3' },
-            statusChanged: { connect: () => true, disconnect: () => true }
+            statusChanged: { connect: () => true, disconnect: () => true },
+            disposed: { connect: () => true, disconnect: () => true }
         },
         sendRequest: async (command, { expression }) => ({
             success: true, body: across.find(row => row.expression === expression) ?? {} }) };
